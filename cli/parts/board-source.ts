@@ -62,7 +62,8 @@ export class BoardSource {
     const client = await context.client();
     const { slow } = this;
     const isFresh = slow !== null && Date.now() - this.slowAt < slowMs;
-    const newest = this.log[0]?.id ?? -1;
+    // Rows of a clock that was ahead stand before newer ones.
+    const newest = this.log.reduce((most, { id }) => Math.max(most, id), -1);
     const [figures, recent, rows] = await Promise.all([
       isFresh ? slow : this.readSlow(),
       client.call('traffic.now'),

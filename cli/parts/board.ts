@@ -18,6 +18,7 @@ import {
   type TopChannel,
   type TopModel,
   type TopRow,
+  tookOf,
 } from './top.ts';
 
 export const boardViews = ['channels', 'models', 'keys', 'log'] as const;
@@ -324,7 +325,7 @@ function listOf({ data, state, room, context: { say, language }, money }: Painte
           const who = [row.username, storedIn(row.token_name, language)].filter((one) => one !== '').join('/');
           return [
             ...[clock(row.created_at * 1000), resultOf(row, say), safeLine(row.model_name), safeLine(who)],
-            ...[row.channel === 0 ? '' : safeLine(row.channel_name || `#${row.channel}`), duration(msOf(row))],
+            ...[row.channel === 0 ? '' : safeLine(row.channel_name || `#${row.channel}`), duration(tookOf(row))],
             ...[String(row.prompt_tokens || ''), String(row.completion_tokens || '')],
             row.quota === 0 ? '' : money.of(row.quota, 'exact'),
           ];
@@ -337,8 +338,6 @@ function listOf({ data, state, room, context: { say, language }, money }: Painte
 
 /** Percent; below it a row stands out. */
 const badSuccess = 80;
-
-const msOf = ({ other, use_time: seconds }: Log): number => Number(/"ms":(\d+)/.exec(other)?.[1] ?? seconds * 1000);
 
 function resultOf(row: Log, say: Context['say']): string {
   if (row.end_reason === 'refused') return say('拒绝', 'refused');
@@ -392,7 +391,7 @@ function details(painter: Painter, key: string): BoardLine[] {
       pair(say('模型', 'model'), row.model_name),
       pair(say('用户', 'user'), `${row.username} / ${storedIn(row.token_name, language)}`),
       pair(say('渠道', 'channel'), row.channel === 0 ? '–' : `${row.channel_name} #${row.channel}`),
-      pair(say('用时', 'took'), duration(msOf(row))),
+      pair(say('用时', 'took'), duration(tookOf(row))),
       pair('tokens', `${row.prompt_tokens} / ${row.completion_tokens}`),
       pair(say('费用', 'cost'), money.of(row.quota, 'exact')),
       line(''),

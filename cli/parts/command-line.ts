@@ -39,14 +39,17 @@ export function commandLine(
 ): string {
   const needed = missingWords(row, missing);
   const flags = [...(row.flags ?? []), ...globals].flatMap(({ flag }) => flagWords(flag, values));
+  const argumentWords = [...positionals.map(quoted), ...needed.arguments];
+  // A value such as -5usd would be read as a flag: what follows `--` is none.
+  const isDashed = positionals.some((one) => one.startsWith('-'));
   const words = [
     ...needed.before,
     'gateway',
     row.name,
-    ...positionals.map(quoted),
-    ...needed.arguments,
+    ...(isDashed ? [] : argumentWords),
     ...flags,
     ...needed.flags,
+    ...(isDashed ? ['--', ...argumentWords] : []),
   ];
   return words.join(' ') + needed.input;
 }

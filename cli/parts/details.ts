@@ -87,6 +87,7 @@ const chineseStates: Readonly<Record<string, string>> = {
   'auto-disabled': '自动禁用',
   expired: '已过期',
   exhausted: '已耗尽',
+  closed: '已注销',
   root: '超级管理员',
   admin: '管理员',
   user: '普通用户',

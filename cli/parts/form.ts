@@ -34,6 +34,11 @@ export class Form {
     return this.#surface.ask({ ...question, step: `${this.#asked}/${this.#total}` });
   }
 
+  /** The last questions are asked once more: their numbers come again. */
+  repeat(questions: number): void {
+    this.#asked -= questions;
+  }
+
   /** A question that only comes up where something went wrong: it is not counted. */
   askRest(question: Question): Promise<string> {
     return this.#surface.ask(question);

@@ -2,6 +2,7 @@
 
 import type { OutputOf } from '../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../server/contract/endpoints/index.ts';
+import type { Log } from '../../server/contract/entities.ts';
 import { safeLine } from '../../server/contract/safe-text.ts';
 import type { ChannelState } from '../../server/contract/traffic.ts';
 import type { Context } from '../context.ts';
@@ -196,6 +197,13 @@ export const stateWord = (state: ChannelState, say: Context['say']): string => s
 /** Two digits of seconds while they say something; what is short in milliseconds. */
 export const duration = (ms: number | null): string =>
   ms === null ? '–' : ms < 1000 ? `${Math.round(ms)}ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)}s`;
+/** Milliseconds that a request took; null = it never began. Older rows know whole seconds alone. */
+export function tookOf({ other, use_time: seconds }: Pick<Log, 'other' | 'use_time'>): number | null {
+  const exact = /"ms":(\d+)/.exec(other)?.[1];
+  if (exact !== undefined && exact !== '0') return Number(exact);
+  return seconds === 0 ? null : seconds * 1000;
+}
+
 /** A longer forecast says nothing. */
 const maxDays = 365;
 const formatNumber = (value: number | null, unit = ''): string => (value === null ? '–' : `${value}${unit}`);

@@ -11,35 +11,57 @@ import { stage } from './stage.tsx';
 /** What a filter looks at: everything the row says. */
 const wordsOf = (row: Log): string => safeLine(Object.values(row).join(' '));
 
+/** Rows that a new filter looks at, and those of them that it shows again. */
+const maxSeen = 500;
+const maxAgain = 50;
+
+/** What stands in the scrollback: a row, or from where on another filter holds. */
+type Item = { readonly row: Log } | { readonly filter: string; readonly found: number };
+
 interface TailState {
-  readonly visible: readonly Log[];
-  /** Came while paused. */
+  readonly items: readonly Item[];
+  /** All that came, whatever the filter was. */
+  readonly seen: readonly Log[];
+  /** Matched while paused. */
   readonly waiting: readonly Log[];
   readonly paused: boolean;
   readonly filter: string;
-  readonly typing: boolean;
+  /** The filter that is being typed; null = none is. */
+  readonly typed: string | null;
 }
 
-const begin: TailState = { visible: [], waiting: [], paused: false, filter: '', typing: false };
+const begin: TailState = { items: [], seen: [], waiting: [], paused: false, filter: '', typed: null };
 const backspaces = ['\u007f', '\b'];
+const matches = (row: Log, filter: string): boolean => wordsOf(row).toLowerCase().includes(filter.toLowerCase());
+
+/** What was printed stays; what matches the new filter stands below it, under a line that says so. */
+function applied(state: TailState, filter: string): TailState {
+  if (filter === state.filter) return { ...state, typed: null };
+  const found = state.seen.filter((row) => matches(row, filter));
+  const again = found.slice(-maxAgain).map((row) => ({ row }));
+  const items = [...state.items, { filter, found: found.length }, ...again];
+  return { ...state, items, filter, typed: null, waiting: [] };
+}
 
 /** One typed character; several may come at once when they are pasted. */
 function press(state: TailState, character: string): TailState {
-  const { typing, filter, paused, visible, waiting } = state;
-  if (typing) {
-    if (character === '\r' || character === '\n') return { ...state, typing: false };
-    return { ...state, filter: backspaces.includes(character) ? filter.slice(0, -1) : filter + character };
+  const { typed, paused, items, waiting } = state;
+  if (typed !== null) {
+    if (character === '\r' || character === '\n') return applied(state, typed);
+    return { ...state, typed: backspaces.includes(character) ? typed.slice(0, -1) : typed + character };
   }
-  if (character === '/') return { ...state, typing: true, filter: '' };
-  if (character === ' ') return { ...state, paused: !paused, visible: [...visible, ...waiting], waiting: [] };
+  if (character === '/') return { ...state, typed: '' };
+  if (character === ' ')
+    return { ...state, paused: !paused, items: [...items, ...waiting.map((row) => ({ row }))], waiting: [] };
   return state;
 }
 
 function arrive(state: TailState, rows: readonly Log[]): TailState {
-  const matching = rows.filter((row) => wordsOf(row).includes(state.filter));
+  const seen = [...state.seen, ...rows].slice(-maxSeen);
+  const matching = rows.filter((row) => matches(row, state.filter));
   return state.paused
-    ? { ...state, waiting: [...state.waiting, ...matching] }
-    : { ...state, visible: [...state.visible, ...matching] };
+    ? { ...state, seen, waiting: [...state.waiting, ...matching] }
+    : { ...state, seen, items: [...state.items, ...matching.map((row) => ({ row }))] };
 }
 
 const reduce = (state: TailState, news: string | readonly Log[]): TailState =>
@@ -56,7 +78,7 @@ interface TailProps {
 }
 
 function Tail({ context, money, served, source, onEnd }: TailProps) {
-  const [{ visible, waiting, paused, filter, typing }, dispatch] = useReducer(reduce, begin);
+  const [{ items, waiting, paused, filter, typed }, dispatch] = useReducer(reduce, begin);
   const { columns } = useWindowSize();
   useEffect(() => {
     const read = async () => {
@@ -68,24 +90,30 @@ function Tail({ context, money, served, source, onEnd }: TailProps) {
     if (key.ctrl || key.escape) return;
     if (key.return) dispatch('\r');
     else if (key.backspace || key.delete) dispatch('\b');
-    else if (input === 'q' && !typing) onEnd();
+    else if (input === 'q' && typed === null) onEnd();
     else dispatch(input);
   });
   const { say } = context;
   // Rows that come after a resize have the new width; those in the scrollback are the terminal's to wrap.
-  const layout = { ...context.output.layout, maxWidth: columns };
+  const layout = { ...context.output.layout, maxWidth: columns, language: context.language };
+  const textOf = (item: Item): string => {
+    if ('row' in item) return tailLine(item.row, money, layout);
+    const name = item.filter === '' ? say('全部', 'all') : `/${safeLine(item.filter)}`;
+    return `── ${name}: ${say(`已有 ${item.found} 行`, `${item.found} so far`)} ──`;
+  };
   return (
     <Box flexDirection="column">
-      <Static items={[null, ...visible]}>
-        {(row) => (
-          <Text key={row?.id ?? 0} wrap="truncate">
-            {row === null ? tailHeading(layout) : tailLine(row, money, { ...layout, language: context.language })}
+      <Static items={[null, ...items]}>
+        {(item, at) => (
+          // A row may stand there twice: under another filter it is shown again.
+          <Text key={at} wrap="truncate">
+            {item === null ? tailHeading(layout) : textOf(item)}
           </Text>
         )}
       </Static>
       <Text dimColor wrap="truncate">
-        {typing
-          ? `/${filter}`
+        {typed !== null
+          ? `/${typed}`
           : `${paused ? say(`已暂停，${waiting.length} 条新日志`, `paused, ${waiting.length} new`) : served ? say('跟随中', 'following') : say('跟随中（服务未运行）', 'following (no server is running)')}${filter === '' ? '' : `  /${filter}`}  ${paused ? say('空格 继续', 'space resume') : say('空格 暂停', 'space pause')}  ${say('/ 过滤  q 退出', '/ filter  q quit')}`}
       </Text>
     </Box>

@@ -100,7 +100,7 @@ class SetupWizard {
         if (!account || !(error instanceof AppError) || error.row.class !== 'client' || error.code === 'setup_done')
           throw error;
         this.#form.note(formatError(error.code, error.params, this.#context.language));
-        this.#form.expect(accountQuestionCount);
+        this.#form.repeat(accountQuestionCount);
       }
     }
   }
@@ -136,7 +136,7 @@ class SetupWizard {
       });
       if (repeated === password) return password;
       this.#form.note(formatError('setup_password_mismatch', {}, language));
-      this.#form.expect(2);
+      this.#form.repeat(2);
     }
   }
 

@@ -73,7 +73,17 @@ async function runTest(
   const text = Buffer.concat(chunks).toString('utf8');
   const given = order.request === undefined ? {} : { status: response.status, answer: text.slice(0, maxAnswer) };
   if (response.ok) return { ...result(true, ''), ...given };
-  return { ...result(false, errorMessage(text) ?? `HTTP ${response.status}`), ...given };
+  const message = errorMessage(text) ?? `HTTP ${response.status}`;
+  return { ...result(false, withHost(message, channel.baseUrl || provider.baseUrl)), ...given };
+}
+
+/** The system's words of a connection, such as `ENOTFOUND: getaddrinfo ENOTFOUND ***`. */
+const ofConnection = /^E[A-Z_]+: /;
+
+/** Who tests a channel has written its address: in the words of a connection that failed its host is what he needs. */
+function withHost(message: string, baseUrl: string): string {
+  if (!ofConnection.test(message) || !URL.canParse(baseUrl)) return message;
+  return message.replaceAll('***', new URL(baseUrl).hostname);
 }
 
 const over = { done: true } as const;

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { commands } from '../../cli/commands/index.ts';
 import { complete } from '../../cli/completion.ts';
 import { nouns } from '../../cli/globals.ts';
+import { commandLine } from '../../cli/parts/command-line.ts';
 import { bestMatch } from '../../cli/parts/suggest.ts';
 import { asHelpFlag, createProgram, trailingGlobals } from '../../cli/program.ts';
 import { runQuery } from '../../cli/query.ts';
@@ -164,4 +165,11 @@ test('U.D: a misspelt type is asked about', () => {
   expect(bestMatch('opnai', slugs)).toBe('openai');
   expect(bestMatch('antropic', slugs)).toBe('anthropic');
   expect(bestMatch('nothing-like-it', slugs)).toBeNull();
+});
+
+test('a value that begins with a dash stands behind the flags and two dashes in a line that can be run', () => {
+  const row = commands.find(({ name }) => name === 'user quota add');
+  if (row === undefined) throw new Error('there is no such command');
+  expect(commandLine(row, {}, ['ann', '-999usd'], '--yes')).toBe('gateway user quota add --yes -- ann -999usd');
+  expect(commandLine(row, { yes: true }, ['ann', '5usd'])).toBe('gateway user quota add ann 5usd --yes');
 });

@@ -147,3 +147,18 @@ test('every topic of help is printed by its name, and no command has that name',
     expect(await runner.run(['help', name])).toBe(en.trimEnd());
   }
 });
+
+test.each([
+  ['a password that is too short', '{username: ben, password: short}', 'user ben: the password needs'],
+  [
+    'a name that shows nothing',
+    '{username: "\\u200b", password: password1}',
+    'the username must not contain invisible',
+  ],
+])('of many users the one is named that has %s', async (_what, user, words) => {
+  const users = `users: [{username: ann, password: password1}, ${user}, {username: cat, password: password2}]`;
+  await expect(dryRun(users)).rejects.toMatchObject({
+    code: 'input_invalid',
+    params: { en: expect.stringContaining(words) },
+  });
+});

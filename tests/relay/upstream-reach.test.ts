@@ -240,6 +240,8 @@ test.each([
   expect(attempts[0]?.message).not.toContain('upstream.invalid');
   const tested = await gateway.services.channels.test(channel, 'gpt-4o-mini', false);
   expect(tested).toMatchObject({ ok: false, message: expect.stringMatching(cause) });
+  // Who tests has written the address.
+  expect(tested.message).not.toContain('***');
 });
 
 test('TLS to a plain port is reported as that', async () => {

@@ -27,12 +27,14 @@ async function* tailOf(context: Context, query: TailQuery, lines: number, follow
   const client = await context.client();
   const { type } = query;
   let rows = await client.call('log.tail', { after: -1, type, limit: lines });
-  let last = rows.at(-1)?.id ?? 0;
+  // Rows of a clock that was ahead stand behind newer ones: the last row is not always the newest.
+  const newest = (known: number): number => rows.reduce((most, { id }) => Math.max(most, id), known);
+  let last = newest(0);
   yield rows.filter((row) => matches(row, query));
   while (follow) {
     await Bun.sleep(followMs);
     rows = await client.call('log.tail', { after: last, type, limit: maxStep });
-    last = rows.at(-1)?.id ?? last;
+    last = newest(last);
     if (rows.length > 0) yield rows.filter((row) => matches(row, query));
   }
 }
@@ -50,8 +52,8 @@ export const tail: CommandRun = async (context, flags) => {
     const { tailScreen } = await import('../../screens/log-tail.tsx');
     return tailScreen(context, rows, { money, served });
   }
-  if (forPeople) output.line(tailHeading(output.layout));
+  const layout = { ...output.layout, language: context.language };
+  if (forPeople) output.line(tailHeading(layout));
   for await (const some of rows)
-    for (const row of some)
-      output.line(forPeople ? tailLine(row, money, { ...output.layout, language: context.language }) : safeJson(row));
+    for (const row of some) output.line(forPeople ? tailLine(row, money, layout) : safeJson(row));
 };

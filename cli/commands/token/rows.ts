@@ -75,7 +75,11 @@ export const tokenRows: readonly CommandRow[] = [
       ...fields,
       user,
       { flag: '--count <n>', zh: '数量', en: 'how many' },
-      { flag: '--if-exists <mode>', zh: '同名时：error、skip、update', en: 'same name: error, skip, update' },
+      {
+        flag: '--if-exists <mode>',
+        zh: '同名时：error、skip、update（默认另建一个）',
+        en: 'same name: error, skip, update (default: makes another)',
+      },
       { flag: '--key-stdin', zh: '从标准输入读取自带的密钥', en: 'use your own key, from standard input' },
       { flag: '--key-file <path>', zh: '从文件读取自带的密钥', en: 'use your own key, from a file' },
     ],

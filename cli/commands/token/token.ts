@@ -127,7 +127,7 @@ async function createFrom(context: Context, flags: FlagValues): Promise<void> {
   const count = wholeNumber(text(flags.count), '--count', { min: 1, max: maxTokens }) ?? 1;
   const client = await context.client();
   const owner = await ownerOf(client, flags);
-  // A user's names may repeat: only `--if-exists` looks for one.
+  // A user's names may repeat: only `--if-exists` looks for one, and a person at a terminal is told.
   if (flags.ifExists !== undefined) {
     const mode = modeOf(flags, 'error');
     const existing = (await allTokens(client, owner)).find((token) => token.name === name);
@@ -149,6 +149,17 @@ async function createFrom(context: Context, flags: FlagValues): Promise<void> {
         key,
         owner,
       }),
+    );
+  if (
+    context.interactive &&
+    count === 1 &&
+    (await allTokens(client, owner)).filter((one) => one.name === name).length > 1
+  )
+    context.output.note(
+      context.say(
+        `已有同名密钥 ${name}：请按编号使用，或加 --if-exists skip`,
+        `there is another key of the name ${name}: use the id, or --if-exists skip`,
+      ),
     );
   context.output.note(context.say('请妥善保存密钥。', 'Keep this key safe.'));
   print(context, made, 'created');
@@ -219,6 +230,17 @@ export const rotate: CommandRun = async (context, flags, _ref, refs) => {
   );
   const renewed: Token[] = [];
   for (const { id } of tokens) renewed.push(await client.call('token.rotate', { id, grace_hours: grace }));
+  if (
+    context.interactive &&
+    count === 1 &&
+    (await allTokens(client, owner)).filter((one) => one.name === name).length > 1
+  )
+    context.output.note(
+      context.say(
+        `已有同名密钥 ${name}：请按编号使用，或加 --if-exists skip`,
+        `there is another key of the name ${name}: use the id, or --if-exists skip`,
+      ),
+    );
   context.output.note(context.say('请妥善保存密钥。', 'Keep this key safe.'));
   print(context, renewed, 'updated');
 };

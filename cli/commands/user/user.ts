@@ -14,6 +14,8 @@ import { quotaOf } from '../../parts/numbers.ts';
 
 const roleWord = (role: number): string => (role >= 100 ? 'root' : role >= 10 ? 'admin' : 'user');
 const statusWord = (status: number): string => (status === 1 ? 'enabled' : 'disabled');
+/** A closed account keeps its balance in the list. */
+const stateWord = ({ status, DeletedAt: closed }: User): string => (closed === null ? statusWord(status) : 'closed');
 
 const allUsers = (client: Client): Promise<User[]> => rowsOf(client, 'user.list');
 
@@ -29,7 +31,7 @@ export async function findUser(client: Client, ref: string): Promise<User> {
 
 async function show(context: Context, user: User, result: string): Promise<void> {
   const { language } = context;
-  const words = { ...user, role: roleWord(user.role), status: statusWord(user.status) };
+  const words = { ...user, role: roleWord(user.role), status: stateWord(user) };
   context.output.object(
     { result, ...user },
     readable(words, { language, money: await moneyOf(context) }),
@@ -42,7 +44,7 @@ export const list = listOf('user.list', {
     id: 'id',
     username: 'username',
     role: (row) => roleWord(row.role),
-    status: (row) => statusWord(row.status),
+    status: stateWord,
     group: ['group', 1],
     quota: 'quota',
     used: 'used_quota',

@@ -36,6 +36,17 @@ export interface Grant {
   readonly quota: number;
 }
 
+/** A file may have many users: what is wrong with one says whose it is. @throws AppError input_invalid */
+function ofUser(name: string, check: () => unknown): void {
+  try {
+    check();
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'input_invalid') throw error;
+    const { zh, en } = error.params;
+    throw new AppError('input_invalid', { zh: `用户 ${name}：${zh}`, en: `user ${name}: ${en}` }, error);
+  }
+}
+
 export async function applyUsers(
   deps: {
     readonly database: Database;
@@ -63,8 +74,8 @@ export async function applyUsers(
     const quota = user.quota === undefined ? 0 : amountOf('quota', user.quota, quotaPerUnit);
     const password = (user.password ?? '') === '' ? null : (user.password ?? null);
     if (row === undefined) {
-      checkKnownUsername(name);
-      if (password !== null) checkPassword(password);
+      ofUser(name, () => checkKnownUsername(name));
+      if (password !== null) ofUser(name, () => checkPassword(password));
       const role = fields.role ?? Role.user;
       const passwordMade = password === null;
       const id = await deps.users.create({
@@ -80,7 +91,7 @@ export async function applyUsers(
     if (Object.keys(changed).length > 0) await repository.update(row.id, row.role, changed);
     const newPassword = !created && password !== null && !(await deps.passwords.verify(password, row.password_hash));
     if (newPassword && password !== null) {
-      checkPassword(password);
+      ofUser(name, () => checkPassword(password));
       await deps.credentials.replace(row.id, password);
     }
     const fieldChanges = created
