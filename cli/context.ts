@@ -49,6 +49,8 @@ export interface Context {
   readonly dataDir: string;
   /** Address of a remote server, '' = the data directory. */
   readonly url: string;
+  /** There is a token for that address: from a flag, the environment or a login. */
+  readonly signedIn: boolean;
   client(): Promise<Client>;
   /** True when a question may be asked. */
   readonly interactive: boolean;
@@ -151,6 +153,7 @@ export function createContext(
     output,
     dataDir,
     url: remote.url,
+    signedIn: remote.token !== '' || flags.tokenStdin === true,
     interactive,
     screens: interactive && streams.outIsTty && env.TERM !== 'dumb' && !env.ACCESSIBLE && !env.GATEWAY_ACCESSIBLE,
     say,

@@ -15,6 +15,7 @@ import { createForwarding, createOpenRequests, forwardedFrom, passRequest } from
 import { acceptForwarded, isForwardedSocket, openForwarded } from './forwarded-socket.ts';
 import { isProbe, probe } from './health-checks.ts';
 import { pathKindOf } from './path-kind.ts';
+import { isReach, Reach } from './reach.ts';
 import { cameOverTls, strictTransport } from './transport-security.ts';
 
 export interface HttpServerOptions {
@@ -83,6 +84,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
   /** Sockets whose conversation another server holds. */
   const bridged = new Set<{ end(): void }>();
   const openRequests = createOpenRequests();
+  const reach = new Reach();
   const handlers = {
     maxRequestBodySize: hardBodyLimit,
     fetch(request: Request, listener: Server<Conversation>): Response | Promise<Response | undefined> {
@@ -143,6 +145,16 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
     if (draining) return rejected(options.relay, request, path, peer).then(respond);
     // Coding agents check that a server responds before they log in.
     if (path === '/api/hello') return parting(new Response(null));
+    if (isReach(path)) {
+      const isTrusted = options.isTrustedProxy(direct());
+      const isForwarded = request.headers.has('x-forwarded-for');
+      const facts = {
+        forwarded: isForwarded ? (isTrusted ? 'believed' : 'untrusted') : 'none',
+        secure: isSecure(request, direct()),
+      } as const;
+      const going = connections.begin(request);
+      return closing(going, reach.answer(going, facts));
+    }
     if (isRealtime(request, path)) {
       const opening = options.relay.realtime(request, peer);
       return upgrade(listener, request, connections, answered(request, listener, opening));
@@ -157,12 +169,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
       return closing(going, options.relay.handle(going, path, peer), respond);
     }
     if (place === 'nowhere') return unknownRoute(request, path);
-    const secure = cameOverTls({
-      host: request.headers.get('host'),
-      scheme: request.headers.get('x-forwarded-proto'),
-      trusted: options.isTrustedProxy(direct()),
-      secureHost: options.secureHost?.() ?? '',
-    });
+    const secure = isSecure(request, direct());
     if (place === 'console') {
       const asset = options.consoleAsset(request, path);
       if (secure) asset?.headers.set(strictTransport.name, strictTransport.value);
@@ -173,6 +180,14 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
     const undeclaredProxy = request.headers.has('x-forwarded-for') && !options.isTrustedProxy(direct()) ? direct() : '';
     return closing(going, openRequests.during(forward(going, { ip: peer.ip(), secure, undeclaredProxy }, options)));
   };
+
+  const isSecure = (request: Request, address: string): boolean =>
+    cameOverTls({
+      host: request.headers.get('host'),
+      scheme: request.headers.get('x-forwarded-proto'),
+      trusted: options.isTrustedProxy(address),
+      secureHost: options.secureHost?.() ?? '',
+    });
 
   const probed = (request: Request, path: string): Response => {
     const input = {

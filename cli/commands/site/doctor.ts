@@ -5,25 +5,13 @@ import { AppError, formatError } from '../../../server/contract/errors.ts';
 import { maxPricesAge } from '../../../server/contract/pricing/defaults.ts';
 import { reasonIn } from '../../../server/contract/storage-reasons.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
-import type { CommandRun } from '../../command.ts';
+import { type CommandRun, type FlagValues, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { type Finding, ok, wrong } from '../../parts/finding.ts';
+import { wholeNumber } from '../../parts/numbers.ts';
+import { type ProxyName, proxies } from '../../parts/proxy-lines.ts';
 import { failureLine } from '../../parts/top.ts';
 import { allChannels, testErrorOf } from '../channel/fields.ts';
-
-interface Finding {
-  readonly check: string;
-  readonly result: 'ok' | 'warn' | 'fail';
-  readonly detail: string;
-  readonly fix: string;
-}
-
-const ok = (check: string, detail: string): Finding => ({ check, result: 'ok', detail, fix: '' });
-const wrong = (check: string, result: 'warn' | 'fail', detail: string, fix: string): Finding => ({
-  check,
-  result,
-  detail,
-  fix,
-});
 
 const leastFreeBytes = 1 << 30;
 const readableByOthers = 0o077;
@@ -315,6 +303,24 @@ const chinese: Readonly<Record<string, string>> = {
   prices: '价格',
   chains: '虚拟模型',
   programs: '程序登录',
+  reach: '可达',
+  redirect: '跳转',
+  path: '路径',
+  headers: '请求头',
+  host: '主机名',
+  'client address': '客户端地址',
+  scheme: '协议',
+  clock: '时钟',
+  tls: 'TLS',
+  'plain http': '明文 HTTP',
+  errors: '错误应答',
+  cache: '缓存',
+  methods: '请求方法',
+  sockets: '实时连接',
+  streams: '流',
+  compression: '压缩',
+  'body size': '请求大小',
+  silence: '静默',
   backups: '备份',
   ok: '正常',
   warn: '注意',
@@ -335,11 +341,49 @@ function together(findings: readonly Finding[]): Finding[] {
   return kept;
 }
 
+/** Seconds for which an answer keeps silent, in questions from outside: above what proxies allow as they come. */
+const silentSeconds = 75;
+const maxSilentSeconds = 300;
+
+/** @throws AppError usage */
+function proxyNamed(flags: FlagValues): ProxyName | '' {
+  const name = text(flags.proxy);
+  const found = proxies.find((one) => one === name);
+  if (name !== undefined && found === undefined)
+    throw new AppError('usage', { detail: `--proxy ${name}: ${proxies.join(', ')}` });
+  return found ?? '';
+}
+
+/** What a client elsewhere meets: asked where nobody is signed in, and where it is wanted. */
+async function fromOutside(context: Context, flags: FlagValues): Promise<readonly Finding[]> {
+  const { say, url } = context;
+  const proxy = proxyNamed(flags);
+  const seconds = wholeNumber(text(flags.silence), '--silence', { min: 0, max: maxSilentSeconds }) ?? silentSeconds;
+  if (url === '') throw new AppError('input_needed', { flags: '--url' });
+  const startedMs = Date.now();
+  const left = (): number => Math.max(0, seconds - Math.round((Date.now() - startedMs) / 1000));
+  const { lookFromOutside } = await import('./outside.ts');
+  return context.during(lookFromOutside(context, { silentMs: seconds * 1000, proxy }), () =>
+    say(`经代理提问，还需 ${left()} 秒`, `asking through the proxy, ${left()} s left`),
+  );
+}
+
+/** Lines of a configuration, below the table of a terminal. */
+function printLines({ output }: Context, findings: readonly Finding[], word: (text: string) => string): void {
+  for (const { check, fix } of findings) {
+    if (!fix.includes('\n')) continue;
+    output.line('');
+    output.line(`${word(check)}:`);
+    for (const line of fix.split('\n')) output.line(`  ${line}`);
+  }
+}
+
 export const doctor: CommandRun = async (context, flags) => {
+  const isOutside = flags.outside === true || (context.url !== '' && !context.signedIn);
   if (flags.fix === true && context.url === '')
     for (const path of repair(context)) context.output.note(`chmod go= ${path}`);
-  const found: Finding[] = [];
-  for (const { name, local, check } of parts) {
+  const found: Finding[] = isOutside ? [...(await fromOutside(context, flags))] : [];
+  for (const { name, local, check } of context.url !== '' && !context.signedIn ? [] : parts) {
     if (local === true && context.url !== '') continue;
     try {
       found.push(...[await check(context)].flat());
@@ -350,18 +394,24 @@ export const doctor: CommandRun = async (context, flags) => {
   }
   // Programs look for each check by its name.
   const findings = context.output.format === 'table' ? together(found) : found;
-  const word = (text: string): string =>
-    text.replace(/[a-z][a-z ]*[a-z]/g, (name) => context.say(chinese[name] ?? name, name));
+  const forPeople = context.output.format === 'table' && context.output.isTty;
+  const word = (words: string): string =>
+    words.replace(/[a-z][a-z ]*[a-z]/g, (name) => context.say(chinese[name] ?? name, name));
   context.output.list(
     findings,
     [
       { name: 'result', value: (row) => word(row.result) },
       { name: 'check', value: (row) => word(row.check) },
       { name: 'detail', value: (row) => row.detail },
-      { name: 'fix', value: (row) => row.fix },
+      {
+        name: 'fix',
+        value: ({ fix }) =>
+          fix.includes('\n') ? (forPeople ? context.say('见下', 'see below') : fix.split('\n').join('; ')) : fix,
+      },
     ],
     (row) => `${row.check} ${row.result}`,
   );
+  if (forPeople) printLines(context, findings, word);
   const failed = findings.filter((finding) => finding.result === 'fail');
   if (failed.length > 0)
     throw new AppError('check_failed', { detail: failed.map((one) => word(one.check)).join(', ') });

@@ -114,8 +114,25 @@ export const siteRows: readonly CommandRow[] = [
     name: 'doctor',
     zh: '检查常见问题并给出处理方法',
     en: 'check for common problems and suggest fixes',
-    flags: [{ flag: '--fix', zh: '修复权限', en: 'repair rights of files that others may read' }],
-    examples: ['doctor --fix', 'doctor --json'],
+    flags: [
+      { flag: '--fix', zh: '修复权限', en: 'repair rights of files that others may read' },
+      {
+        flag: '--outside',
+        zh: '与 --url 一起：经代理提问（未登录时即是如此）',
+        en: 'with --url: ask through the proxy (so it is without a login)',
+      },
+      {
+        flag: '--silence <seconds>',
+        zh: '从外部提问时应答静默多久（默认 75，0 = 不试）',
+        en: 'from outside: how long an answer keeps silent (default 75, 0 = not tried)',
+      },
+      {
+        flag: '--proxy <name>',
+        zh: '从外部提问时给出哪种代理的配置：nginx、caddy、haproxy',
+        en: 'from outside: whose lines are shown: nginx, caddy, haproxy',
+      },
+    ],
+    examples: ['doctor --fix', 'doctor --json', 'doctor --url https://ai.example.com'],
     load: async () => (await import('./doctor.ts')).doctor,
   },
   {

@@ -230,17 +230,6 @@ export const rotate: CommandRun = async (context, flags, _ref, refs) => {
   );
   const renewed: Token[] = [];
   for (const { id } of tokens) renewed.push(await client.call('token.rotate', { id, grace_hours: grace }));
-  if (
-    context.interactive &&
-    count === 1 &&
-    (await allTokens(client, owner)).filter((one) => one.name === name).length > 1
-  )
-    context.output.note(
-      context.say(
-        `已有同名密钥 ${name}：请按编号使用，或加 --if-exists skip`,
-        `there is another key of the name ${name}: use the id, or --if-exists skip`,
-      ),
-    );
   context.output.note(context.say('请妥善保存密钥。', 'Keep this key safe.'));
   print(context, renewed, 'updated');
 };
