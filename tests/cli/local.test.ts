@@ -122,6 +122,7 @@ async function course(name: string, runs: readonly (readonly [line: string, run?
 const zh = { language: 'zh' } as const;
 const terminal = { isTerminal: true } as const;
 const elsewhere = { env: { GATEWAY_URL: 'https://other.example' } };
+const signedIn = { env: { ...elsewhere.env, GATEWAY_TOKEN: 'token' } };
 
 test('a site from its first command on', async () => {
   file('pw', 'password1\n');
@@ -210,8 +211,12 @@ test('doctor about a site elsewhere', async () => {
     answered(address, init, { answers, onCall: () => undefined }),
   );
   await course('doctor-elsewhere', [
-    ['doctor', elsewhere],
-    ['doctor', { ...elsewhere, ...zh }],
+    ['doctor', signedIn],
+    ['doctor', { ...signedIn, ...zh }],
+    ['doctor --silence 0', elsewhere],
+    ['doctor --silence 0', { ...elsewhere, ...zh }],
+    ['doctor --proxy apache', elsewhere],
+    ['doctor --outside'],
   ]);
   const few = (filled['traffic.channels'] as { state: string }[]).filter(({ state }) => state !== 'failing');
   Object.assign(answers, {
@@ -226,8 +231,8 @@ test('doctor about a site elsewhere', async () => {
     'ratio.unset': ['no-such-model'],
   });
   await course('doctor-warns', [
-    ['doctor', elsewhere],
-    ['doctor', { ...elsewhere, ...zh }],
+    ['doctor', signedIn],
+    ['doctor', { ...signedIn, ...zh }],
   ]);
   Object.assign(answers, {
     'channel.list': [],
@@ -235,14 +240,14 @@ test('doctor about a site elsewhere', async () => {
     'status.overview': { storage: 'ok', settlements_refused: 1 },
     'backup.status': { ...(filled['backup.status'] as object), every_hours: 0, made_at: 0, error: 'no credentials' },
   });
-  await course('doctor-empty', [['doctor --json', elsewhere]]);
+  await course('doctor-empty', [['doctor --json', signedIn]]);
   vi.stubGlobal('fetch', async () => {
     throw new Error('nobody is there');
   });
   await course('doctor-gone', [
-    ['doctor', elsewhere],
-    ['doctor --json', elsewhere],
-    ['status', elsewhere],
+    ['doctor', signedIn],
+    ['doctor --json', signedIn],
+    ['status', signedIn],
   ]);
 });
 

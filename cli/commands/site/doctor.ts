@@ -378,12 +378,10 @@ function printLines({ output }: Context, findings: readonly Finding[], word: (te
   }
 }
 
-export const doctor: CommandRun = async (context, flags) => {
-  const isOutside = flags.outside === true || (context.url !== '' && !context.signedIn);
-  if (flags.fix === true && context.url === '')
-    for (const path of repair(context)) context.output.note(`chmod go= ${path}`);
-  const found: Finding[] = isOutside ? [...(await fromOutside(context, flags))] : [];
-  for (const { name, local, check } of context.url !== '' && !context.signedIn ? [] : parts) {
+/** What is found out about a site by whoever may ask everything. */
+export async function findingsOf(context: Context): Promise<readonly Finding[]> {
+  const found: Finding[] = [];
+  for (const { name, local, check } of parts) {
     if (local === true && context.url !== '') continue;
     try {
       found.push(...[await check(context)].flat());
@@ -392,6 +390,17 @@ export const doctor: CommandRun = async (context, flags) => {
       found.push(wrong(name, 'fail', formatError(error.code, error.params, context.language), ''));
     }
   }
+  return found;
+}
+
+export const doctor: CommandRun = async (context, flags) => {
+  const isOutside = flags.outside === true || (context.url !== '' && !context.signedIn);
+  if (flags.fix === true && context.url === '')
+    for (const path of repair(context)) context.output.note(`chmod go= ${path}`);
+  const found = [
+    ...(isOutside ? await fromOutside(context, flags) : []),
+    ...(context.url !== '' && !context.signedIn ? [] : await findingsOf(context)),
+  ];
   // Programs look for each check by its name.
   const findings = context.output.format === 'table' ? together(found) : found;
   const forPeople = context.output.format === 'table' && context.output.isTty;
