@@ -3,6 +3,7 @@ import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import { ownMember } from '../../server/contract/counted.ts';
 import { LogType } from '../../server/contract/enum.ts';
 import { attemptsMember, endReasonsOf, errorStatuses, type LogStatus } from '../../server/contract/log-status.ts';
+import { type NameKind, nameKinds, otherName, otherText } from '../../server/contract/names.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Database } from '../open.ts';
 import type { LogsTable, Schema } from '../schema/tables.ts';
@@ -31,6 +32,8 @@ export interface LogFilter {
   readonly error?: string | undefined;
   /** Without the site's own traffic: `isOwnTraffic`. */
   readonly ofUsers?: boolean | undefined;
+  /** Of what clients say of their requests: each has to be that one. */
+  readonly names?: Readonly<Partial<Record<NameKind, string>>> | undefined;
   /** Requests that were served after a failed attempt count as `retried`; otherwise as `succeeded`. */
   readonly retries?: boolean | undefined;
 }
@@ -52,6 +55,11 @@ const patternOf = (model: string): string => {
   return parts.length > maxWildcards + 1 ? `${parts.slice(0, maxWildcards).join('%')}%` : parts.join('%');
 };
 
+export type NameColumn = `${NameKind}_id`;
+type NameNumbers = readonly (readonly [NameColumn, readonly number[]])[];
+/** Users with one name of the same kind. */
+const maxNamed = 1000;
+
 export type LogQuery<O> = SelectQueryBuilder<Schema, 'logs', O>;
 
 export function createLogFilters({ query, dialect }: Database) {
@@ -69,10 +77,12 @@ export function createLogFilters({ query, dialect }: Database) {
     THEN coalesce(${dialect.jsonText('logs.other', 'refused')}, ${dialect.jsonText('logs.other', 'failure')}, '') ELSE '' END`;
 
   /** Equality conditions of a filter, those that usually leave the fewest rows first. @param userId of the name in the filter. */
-  const equalities = (filter: LogFilter, userId: number | undefined, rare = false): Equal[] => {
+  const equalities = (filter: LogFilter, userId: number | undefined, numbers: NameNumbers, rare = false): Equal[] => {
+    const session = numbers.find(([column, ids]) => column === 'session_id' && ids.length === 1)?.[1][0];
     const plain = !rare && (filter.statuses?.includes('succeeded') ?? true) && (filter.error ?? '') === '';
     const possible: readonly (readonly [Equal[0], string | number | undefined])[] = [
       ['request_id', filter.requestId],
+      ['session_id', session],
       ['exceptional', plain ? undefined : 1],
       ['user_id', filter.userId],
       ['user_id', userId],
@@ -100,6 +110,37 @@ export function createLogFilters({ query, dialect }: Database) {
       .selectFrom('channels')
       .select('channels.id')
       .where(dialect.like('channels.name', `%${channelName.replace(/[\\%_]/g, '\\$&')}%`, '\\'));
+
+  /** Numbers of the names in a filter, by their columns; no number = nobody was ever called so. */
+  const numbersOf = async ({ names = {}, userId }: LogFilter): Promise<NameNumbers> => {
+    const found: [NameColumn, readonly number[]][] = [];
+    for (const kind of nameKinds) {
+      const text = names[kind];
+      if (text === undefined || text === '') continue;
+      const rows = await query
+        .selectFrom('names')
+        .select('id')
+        .where('kind', '=', kind)
+        .where('text', '=', text)
+        .$if(userId !== undefined, (one) => one.where('user_id', '=', userId as number))
+        .limit(maxNamed)
+        .execute();
+      const ids = rows.map(({ id }) => id);
+      found.push([`${kind}_id`, text === otherText ? [...ids, otherName] : ids]);
+    }
+    return found;
+  };
+
+  const named = <O>(q: LogQuery<O>, numbers: NameNumbers): LogQuery<O> => {
+    let filtered = q;
+    for (const [column, ids] of numbers)
+      filtered = filtered.where(
+        ids.length === 0
+          ? sql<boolean>`1 = 0`
+          : sql<boolean>`${dialect.withoutIndex(`logs.${column}`)} IN (${sql.join(ids)})`,
+      );
+    return filtered;
+  };
 
   const inTime = <O>(q: LogQuery<O>, filter: LogFilter): LogQuery<O> =>
     q
@@ -146,6 +187,7 @@ export function createLogFilters({ query, dialect }: Database) {
       filtered = filtered.where(sql<boolean>`${column} = ${one[1]}`);
       // Written in the form of the index.
       if (one === lead && one[0] === 'type') filtered = filtered.where(sql<boolean>`logs.type <> 2`);
+      if (one === lead && one[0] === 'session_id') filtered = filtered.where(sql<boolean>`logs.session_id <> 0`);
     }
     return filtered;
   };
@@ -180,9 +222,10 @@ export function createLogFilters({ query, dialect }: Database) {
 
   /** All conditions of a filter, on the index that helps most. */
   const plan = async (filter: LogFilter) => {
-    const equal = equalities(filter, await userIdOf(filter));
+    const numbers = await numbersOf(filter);
+    const equal = equalities(filter, await userIdOf(filter), numbers);
     const lead = await rarest(filter, equal);
-    return <O>(q: LogQuery<O>): LogQuery<O> => where(inRange(q, filter), equal, lead);
+    return <O>(q: LogQuery<O>): LogQuery<O> => where(named(inRange(q, filter), numbers), equal, lead);
   };
 
   /**
@@ -191,16 +234,17 @@ export function createLogFilters({ query, dialect }: Database) {
    * @param rare everything but plain successes.
    */
   const sized = async (filter: LogFilter, limit: number, rare = false) => {
-    const equal = equalities(filter, await userIdOf(filter), rare);
+    const numbers = await numbersOf(filter);
+    const equal = equalities(filter, await userIdOf(filter), numbers, rare);
     const lead = await rarest(filter, equal, limit);
     return {
       rows: await countOn(filter, lead, limit),
       narrow: <O>(q: LogQuery<O>): LogQuery<O> =>
-        where(inRange(q, filter), equal, lead).$if(rare, (one) => one.where(isNotSuccess(dialect))),
+        where(named(inRange(q, filter), numbers), equal, lead).$if(rare, (one) => one.where(isNotSuccess(dialect))),
       /** On no index of the log. */
-      filtered: <O>(q: LogQuery<O>): LogQuery<O> => where(inRange(q, filter), equal, undefined),
+      filtered: <O>(q: LogQuery<O>): LogQuery<O> => where(named(inRange(q, filter), numbers), equal, undefined),
     };
   };
 
-  return { plan, sized, userIdOf, channelsNamed, statusSql, errorSql };
+  return { plan, sized, numbersOf, named, userIdOf, channelsNamed, statusSql, errorSql };
 }

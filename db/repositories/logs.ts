@@ -1,11 +1,12 @@
 /** The log. Pages are ordered by time; every filter has an index that ends in the time. */
 import { type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from 'kysely';
 import { LogType } from '../../server/contract/enum.ts';
+import { type NameKind, type Names, nameKinds, otherName, otherText } from '../../server/contract/names.ts';
 import { fieldOf, isDescending, type logSorts, type Sort } from '../../server/contract/sort.ts';
 import type { Database } from '../open.ts';
 import type { LogsTable, Schema } from '../schema/tables.ts';
 import { createLogFacets } from './log-counts.ts';
-import { createLogFilters, type LogFilter, maxCounted } from './log-filter.ts';
+import { createLogFilters, type LogFilter, type LogQuery, maxCounted } from './log-filter.ts';
 
 export type LogRow = Selectable<LogsTable> & { channel_name: string | null };
 
@@ -54,9 +55,32 @@ const ofEverybody = (filter: LogFilter): LogFilter =>
 const sumColumns = { channel: 'channel_id', model: 'model_name', user: 'username' } as const;
 export type LogSumBy = keyof typeof sumColumns;
 
+/** What else requests are grouped by; their list prices are not asked for. */
+export type LogGroupBy = 'token' | 'group' | 'tag' | 'hour' | 'day';
+
+/** Requests of one user that have a value in common. */
+export interface LogGroup {
+  readonly name: string;
+  /** '' = of everybody. */
+  readonly username: string;
+  readonly requests: number;
+  readonly tokens: number;
+  readonly quota: number;
+}
+
+const figures = [
+  sql<number>`count(*)`.as('requests'),
+  sql<number>`sum(logs.prompt_tokens + logs.completion_tokens)`.as('tokens'),
+  sql<number>`sum(logs.quota)`.as('quota'),
+] as const;
+
+/** Names that one query looks up. */
+const namesAtOnce = 500;
+const noNames: ReadonlyMap<number, Names> = new Map();
+
 export function createLogsRepository(database: Database) {
   const { query, dialect } = database;
-  const { plan, userIdOf, channelsNamed } = createLogFilters(database);
+  const { plan, numbersOf, named, userIdOf, channelsNamed } = createLogFilters(database);
 
   const sortColumns: Readonly<Record<Exclude<(typeof logSorts)[number], 'created_at'>, RawBuilder<unknown>>> = {
     model_name: sql`lower(logs.model_name)`,
@@ -74,6 +98,43 @@ export function createLogsRepository(database: Database) {
       .select((eb) =>
         eb.selectFrom('channels').select('name').whereRef('channels.id', '=', 'logs.channel_id').as('channel_name'),
       ) as unknown as SelectQueryBuilder<Schema, 'logs', LogRow>;
+
+  const groupColumns: Readonly<Record<LogGroupBy, readonly [RawBuilder<string>, readonly RawBuilder<unknown>[]]>> = {
+    token: [sql<string>`max(logs.token_name)`, [sql`logs.token_id`]],
+    group: [sql<string>`logs.group_name`, [sql`logs.group_name`]],
+    tag: [sql<string>`coalesce((SELECT tag FROM channels WHERE channels.id = logs.channel_id), '')`, [sql`1`]],
+    hour: [sql<string>`CAST(logs.created_at - logs.created_at % 3600 AS TEXT)`, [sql`1`]],
+    day: [sql<string>`CAST(logs.created_at - logs.created_at % 86400 AS TEXT)`, [sql`1`]],
+  };
+
+  /** @param pairs user and number. @returns the text; '' = it is not known. */
+  const textsOf = async (pairs: readonly (readonly [number, number])[]) => {
+    const texts = new Map<string, string>();
+    const users = [...new Set(pairs.map(([user]) => user))];
+    const ids = [...new Set(pairs.map(([, id]) => id))].filter((id) => id > otherName);
+    for (let from = 0; from < ids.length; from += namesAtOnce)
+      for (const row of await query
+        .selectFrom('names')
+        .select(['user_id', 'id', 'text'])
+        .where('user_id', 'in', users)
+        .where('id', 'in', ids.slice(from, from + namesAtOnce))
+        .execute())
+        texts.set(`${row.user_id} ${row.id}`, row.text);
+    return (user: number, id: number): string => (id === otherName ? otherText : (texts.get(`${user} ${id}`) ?? ''));
+  };
+
+  const usersOf = async (ids: readonly number[]): Promise<ReadonlyMap<number, string>> =>
+    ids.length === 0
+      ? new Map()
+      : new Map(
+          (
+            await query
+              .selectFrom('users')
+              .select(['id', 'username'])
+              .where('id', 'in', [...new Set(ids)])
+              .execute()
+          ).map(({ id, username }) => [id, username]),
+        );
 
   return {
     counts: createLogFacets(database),
@@ -173,6 +234,68 @@ export function createLogsRepository(database: Database) {
       )
         .groupBy([sql`1`, 'logs.channel_id'])
         .execute(),
+    /** The dearest first, hours and days in their order. */
+    groups: async (filter: LogFilter, by: LogGroupBy, limit: number): Promise<LogGroup[]> => {
+      const [name, keys] = groupColumns[by];
+      const isTime = by === 'hour' || by === 'day';
+      return await (await plan({ ...ofEverybody(filter), type: LogType.consume }))(
+        query
+          .selectFrom('logs')
+          .select([
+            name.as('name'),
+            by === 'token' ? sql<string>`max(logs.username)`.as('username') : sql<string>`''`.as('username'),
+            ...figures,
+          ]) as unknown as SelectQueryBuilder<Schema, 'logs', LogGroup>,
+      )
+        .groupBy([...keys])
+        .orderBy(isTime ? sql`1` : sql`sum(logs.quota)`, isTime ? 'asc' : 'desc')
+        .limit(limit)
+        .execute();
+    },
+    /** By a name that clients give: each user's for himself, the dearest first; requests without one are not among them. */
+    namedGroups: async (filter: LogFilter, kind: NameKind, limit: number): Promise<LogGroup[]> => {
+      const column = `logs.${kind}_id` as const;
+      const rows = await (await plan({ ...filter, type: LogType.consume }))(
+        query
+          .selectFrom('logs')
+          .select([sql<number>`${sql.ref(column)}`.as('id'), 'logs.user_id', ...figures])
+          .where(sql<boolean>`${sql.ref(column)} <> 0`) as unknown as SelectQueryBuilder<
+          Schema,
+          'logs',
+          Omit<LogGroup, 'name' | 'username'> & { readonly id: number; readonly user_id: number }
+        >,
+      )
+        .groupBy([column, 'logs.user_id'])
+        .orderBy(sql`sum(logs.quota)`, 'desc')
+        .limit(limit)
+        .execute();
+      const texts = await textsOf(rows.map(({ id, user_id }) => [user_id, id]));
+      const users = await usersOf(rows.map(({ user_id }) => user_id));
+      return rows.map(({ id, user_id, ...sums }) => ({
+        name: texts(user_id, id),
+        username: users.get(user_id) ?? '',
+        ...sums,
+      }));
+    },
+    /** What rows were called; those without a name are not among them. By row id. */
+    namesOf: async (found: readonly LogRow[]): Promise<ReadonlyMap<number, Names>> => {
+      const called = found.filter((row) => nameKinds.some((kind) => row[`${kind}_id`] !== 0));
+      if (called.length === 0) return noNames;
+      const texts = await textsOf(
+        called.flatMap((row) => nameKinds.map((kind): readonly [number, number] => [row.user_id, row[`${kind}_id`]])),
+      );
+      return new Map(
+        called.map((row) => [
+          row.id,
+          Object.fromEntries(
+            nameKinds.flatMap((kind) => {
+              const id = row[`${kind}_id`];
+              return id === 0 ? [] : [[kind, texts(row.user_id, id)]];
+            }),
+          ),
+        ]),
+      );
+    },
     days: async (filter: LogFilter): Promise<LogDay[]> =>
       (await plan({ ...filter, type: LogType.consume }))(
         query
@@ -243,6 +366,7 @@ export function createLogsRepository(database: Database) {
     /** What the requests of the range cost beyond their users' balances. */
     overrun: async (filter: LogFilter): Promise<number> => {
       const userId = filter.userId ?? (await userIdOf(filter));
+      const numbers = await numbersOf(filter);
       const { amount } = await query
         .selectFrom('postings')
         // The posting's ref is `overrun:` and the request's id.
@@ -258,6 +382,7 @@ export function createLogsRepository(database: Database) {
         .$if((filter.tokenName ?? '') !== '', (one) => one.where('logs.token_name', '=', filter.tokenName ?? ''))
         .$if((filter.group ?? '') !== '', (one) => one.where('logs.group_name', '=', filter.group ?? ''))
         .$if((filter.requestId ?? '') !== '', (one) => one.where('logs.request_id', '=', filter.requestId ?? ''))
+        .$if(numbers.length > 0, (one) => named(one as unknown as LogQuery<unknown>, numbers) as unknown as typeof one)
         .select((eb) => eb.fn.coalesce(eb.fn.sum<number>('postings.amount'), eb.lit(0)).as('amount'))
         .executeTakeFirstOrThrow();
       return amount;

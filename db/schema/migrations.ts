@@ -193,6 +193,28 @@ const shared: readonly SharedMigration[] = [
   FROM options WHERE key = 'HoldOvercommit'`,
     ],
   },
+  {
+    // Whose money it was: the log keeps numbers of names that clients give.
+    name: '0019-names',
+    statements: ({ integer, text, rowless }) => [
+      `CREATE TABLE names (
+  user_id ${integer} NOT NULL,
+  id ${integer} NOT NULL,
+  kind ${text} NOT NULL,
+  text ${text} NOT NULL,
+  day ${integer} NOT NULL,
+  PRIMARY KEY (user_id, id)
+)${rowless}`,
+      'CREATE INDEX names_text ON names (kind, text)',
+      'CREATE INDEX names_day ON names (user_id, day)',
+      ...['agent', 'session', 'project', 'end_user', 'subagent', 'prompt'].map(
+        (kind) => `ALTER TABLE logs ADD COLUMN ${kind}_id ${integer} NOT NULL DEFAULT 0`,
+      ),
+      rowless === ''
+        ? 'CREATE INDEX logs_session ON logs (session_id, user_id, created_at, id) INCLUDE (type, quota, prompt_tokens, completion_tokens) WHERE session_id <> 0'
+        : 'CREATE INDEX logs_session ON logs (session_id, user_id, created_at, type, quota, prompt_tokens, completion_tokens) WHERE session_id <> 0',
+    ],
+  },
 ];
 
 const followNewOnSqlite: Types['followNew'] = (table, key, columns) => {

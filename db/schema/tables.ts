@@ -617,6 +617,23 @@ export const tables = {
     },
   ),
 
+  /** What users' clients call themselves, their conversations and people: the log keeps numbers. Written by the ledger alone. */
+  names: table(
+    {
+      user_id: int,
+      /** `nameNumber` of user, kind and text. */
+      id: int,
+      kind: text,
+      text,
+      /** On which it was new: days since 1970, UTC. */
+      day: int,
+    },
+    {
+      key: ['user_id', 'id'],
+      indexes: ['INDEX names_text ON names (kind, text)', 'INDEX names_day ON names (user_id, day)'],
+    },
+  ),
+
   /** Usage and event rows; those with a request id are written by the ledger, each column from the LogEntry's field of its name. */
   logs: table(
     {
@@ -640,6 +657,13 @@ export const tables = {
       other: text.default(''),
       usage_source: text.default('none'),
       end_reason: text.default(''),
+      /** Numbers of `names` for the same user; 0 = none. */
+      agent_id: int.optional(0),
+      session_id: int.optional(0),
+      project_id: int.optional(0),
+      end_user_id: int.optional(0),
+      subagent_id: int.optional(0),
+      prompt_id: int.optional(0),
     },
     {
       indexes: [
@@ -651,6 +675,7 @@ export const tables = {
         'INDEX logs_group ON logs (group_name, created_at)',
         'INDEX logs_event ON logs (type, created_at) WHERE type <> 2',
         `INDEX logs_exceptional ON logs (created_at) WHERE ${exceptionalRows('instr')}`,
+        'INDEX logs_session ON logs (session_id, user_id, created_at, type, quota, prompt_tokens, completion_tokens) WHERE session_id <> 0',
       ],
       postgres: {
         months: 'created_at',
@@ -665,6 +690,7 @@ export const tables = {
           'INDEX logs_group ON logs (group_name, created_at, id)',
           'INDEX logs_event ON logs (type, created_at, id) WHERE type <> 2',
           `INDEX logs_exceptional ON logs (created_at, id) WHERE ${exceptionalRows('strpos')}`,
+          'INDEX logs_session ON logs (session_id, user_id, created_at, id) INCLUDE (type, quota, prompt_tokens, completion_tokens) WHERE session_id <> 0',
         ],
       },
     },
@@ -706,3 +732,4 @@ export type TasksTable = Schema['tasks'];
 export type UsageHoursTable = Schema['usage_hours'];
 export type TrafficTable = Schema['traffic'];
 export type LogsTable = Schema['logs'];
+export type NamesTable = Schema['names'];

@@ -192,6 +192,17 @@ export const logShape = z.object({
   usage_source: z.string(),
   end_reason: z.string(),
   other: z.string(),
+  /** For whom and by what, as the client said; absent = it said nothing. */
+  names: z.optional(
+    z.object({
+      agent: z.optional(z.string()),
+      session: z.optional(z.string()),
+      project: z.optional(z.string()),
+      end_user: z.optional(z.string()),
+      subagent: z.optional(z.string()),
+      prompt: z.optional(z.string()),
+    }),
+  ),
 });
 export type Log = z.infer<typeof logShape>;
 

@@ -16,6 +16,8 @@ const known = (more: Partial<Known> = {}): Known => ({
   postings: new Map(),
   codes: new Map(),
   orders: new Map(),
+  names: new Set(),
+  nameCounts: new Map(),
   ...more,
 });
 const decide = (commands: readonly LedgerCommand[], more: Partial<Known> = {}) => {

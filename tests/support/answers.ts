@@ -1016,9 +1016,10 @@ export const filled: Answers = {
   'log.facets': counts,
   'log.self_facets': { ...counts, facets: counts.facets.filter(({ by }) => by !== 'user' && by !== 'channel') },
   'log.breakdown': [
-    { name: 'east', requests: 40, tokens: 90_000, quota: 2 * unit, cost: unit },
-    { name: 'west', requests: 2, tokens: 900, quota: 1175, cost: null },
+    { name: 'east', username: '', requests: 40, tokens: 90_000, quota: 2 * unit, cost: unit },
+    { name: 'west', username: '', requests: 2, tokens: 900, quota: 1175, cost: null },
   ],
+  'log.self_breakdown': [{ name: 'east', username: '', requests: 40, tokens: 90_000, quota: 2 * unit, cost: null }],
   'log.tail': [...logs].reverse(),
   'log.step': { items: [...logs].reverse(), next: '' },
   'log.verify': { checked: 7, unequal: 1, wrong: [{ id: 32, quota: 1175, expected: 1174 }] },
@@ -1371,6 +1372,7 @@ export const empty: Answers = {
   'log.facets': { ...counts, total: 0, errors: 0, buckets: [], facets: [] },
   'log.self_facets': { ...counts, total: 0, errors: 0, buckets: [], facets: [] },
   'log.breakdown': [],
+  'log.self_breakdown': [],
   'traffic.all': ({ start_timestamp: from, end_timestamp: to }) => ({
     from: Number(from ?? now - day),
     to: Number(to ?? now),

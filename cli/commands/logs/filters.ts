@@ -2,6 +2,7 @@
 import type { Log } from '../../../server/contract/entities.ts';
 import type { Language } from '../../../server/contract/enum.ts';
 import { AppError } from '../../../server/contract/errors.ts';
+import { type NameKind, nameKinds } from '../../../server/contract/names.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { type Flag, type FlagValues, text } from '../../command.ts';
 import type { Columns } from '../../parts/list-output.ts';
@@ -35,11 +36,19 @@ export const filterFlags: readonly Flag[] = [
   { flag: '--user <name>', zh: '用户', en: 'user' },
   { flag: '--token <name>', zh: '令牌名称', en: "token's name" },
   { flag: '--channel <id>', zh: '渠道编号', en: 'channel id' },
+  { flag: '--agent <name>', zh: '代理：claude-code、codex 等', en: 'agent: claude-code, codex, …' },
+  { flag: '--session <name>', zh: '会话', en: 'session' },
+  { flag: '--project <name>', zh: '项目', en: 'project' },
+  { flag: '--end-user <name>', zh: '最终用户', en: 'end user' },
+  { flag: '--subagent <name>', zh: '子代理', en: 'subagent' },
+  { flag: '--prompt <name>', zh: '一次提问', en: 'one prompt' },
   { flag: '--since <time>', zh: '起始：10m、2h、日期', en: 'from: 10m, 2h, a date' },
   { flag: '--until <time>', zh: '截止：10m、2h、日期', en: 'to: 10m, 2h, a date' },
 ];
 
-export interface LogQuery {
+type NameQuery = Readonly<Record<NameKind, string | undefined>>;
+
+export interface LogQuery extends NameQuery {
   readonly type: number | undefined;
   readonly model_name: string | undefined;
   readonly username: string | undefined;
@@ -79,6 +88,12 @@ export function queryOf(flags: FlagValues, now: number): LogQuery {
     username: text(flags.user),
     token_name: text(flags.token),
     channel: wholeNumber(text(flags.channel), '--channel'),
+    agent: text(flags.agent),
+    session: text(flags.session),
+    project: text(flags.project),
+    end_user: text(flags.endUser),
+    subagent: text(flags.subagent),
+    prompt: text(flags.prompt),
     start_timestamp: pastTime(text(flags.since), '--since', now),
     end_timestamp: pastTime(text(flags.until), '--until', now),
   };
@@ -103,5 +118,6 @@ export const matches = (row: Log, query: TailQuery): boolean =>
   (query.username === undefined || row.username === query.username) &&
   (query.token_name === undefined || row.token_name === query.token_name) &&
   (query.channel === undefined || row.channel === query.channel) &&
+  nameKinds.every((kind) => query[kind] === undefined || row.names?.[kind] === query[kind]) &&
   (query.start_timestamp === undefined || row.created_at >= query.start_timestamp) &&
   (query.end_timestamp === undefined || row.created_at <= query.end_timestamp);

@@ -1,8 +1,10 @@
 /** The usage log as a whole: export, verification, statistics, clearing. */
 import { AppError } from '../../../server/contract/errors.ts';
 import { type LogFormat, logFormats, logHeader, logLine } from '../../../server/contract/log-export.ts';
+import { isNameKind, type LogGrouping, logGroupings } from '../../../server/contract/names.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { moneyOf } from '../../parts/money.ts';
+import { wholeNumber } from '../../parts/numbers.ts';
 import { pastEdge, pastTime } from '../../parts/when.ts';
 import { queryOf } from './filters.ts';
 
@@ -61,11 +63,26 @@ export const stat: CommandRun = async (context, flags) => {
     );
     return;
   }
-  if (by !== 'channel' && by !== 'model' && by !== 'user')
-    throw new AppError('usage', { detail: `--by ${by}: channel, model, user` });
-  const rows = await client.call('log.breakdown', { ...filters, by });
+  const grouping = groupingOf(by);
+  if (grouping === undefined)
+    throw new AppError('usage', { detail: `--by ${by}: ${logGroupings.map(shownGrouping).join(', ')}` });
+  const hasCost = grouping === 'channel' || grouping === 'model' || grouping === 'user';
+  if (flags.margin === true && !hasCost)
+    throw new AppError('usage', { detail: `--margin --by ${by}: channel, model, user` });
+  const rows = await client.call('log.breakdown', {
+    ...filters,
+    by: grouping,
+    limit: wholeNumber(text(flags.limit), '--limit'),
+  });
+  const isTime = grouping === 'hour' || grouping === 'day';
+  const hasOwner = grouping === 'token' || isNameKind(grouping);
   const columns = [
-    { name: by, value: (row: (typeof rows)[number]) => row.name },
+    {
+      name: by,
+      value: (row: (typeof rows)[number]) =>
+        isTime ? new Date(Number(row.name) * 1000).toISOString().slice(0, grouping === 'day' ? 10 : 16) : row.name,
+    },
+    ...(hasOwner ? [{ name: 'user', value: (row: (typeof rows)[number]) => row.username }] : []),
     { name: 'requests', value: (row: (typeof rows)[number]) => String(row.requests), right: true },
     { name: 'tokens', value: (row: (typeof rows)[number]) => String(row.tokens), right: true },
     money.column('charged', (row: (typeof rows)[number]) => row.quota),
@@ -83,6 +100,10 @@ export const stat: CommandRun = async (context, flags) => {
   ];
   context.output.list(rows, columns, (row) => row.name);
 };
+
+/** Names of several words have dashes on the command line. */
+const shownGrouping = (by: LogGrouping): string => by.replace('_', '-');
+const groupingOf = (word: string): LogGrouping | undefined => logGroupings.find((by) => shownGrouping(by) === word);
 
 export const prune: CommandRun = async (context, flags) => {
   const input = text(flags.before);

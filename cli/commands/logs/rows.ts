@@ -45,9 +45,14 @@ export const logRows: readonly CommandRow[] = [
   {
     name: 'logs stat',
     zh: '用量统计',
-    en: 'totals, or totals by channel, model or user',
+    en: 'totals, or totals by channel, session, agent, hour …',
     flags: [
-      { flag: '--by <what>', zh: '按 channel、model、user', en: 'by channel, model, user' },
+      {
+        flag: '--by <what>',
+        zh: '按 channel、model、user、token、group、tag、hour、day、agent、session、project、end-user、subagent、prompt',
+        en: 'by channel, model, user, token, group, tag, hour, day, agent, session, project, end-user, subagent, prompt',
+      },
+      { flag: '--limit <n>', zh: '最多的行数（默认 500）', en: 'rows at most (default 500)' },
       {
         flag: '--margin',
         zh: '显示成本与利润（选项 ChannelCostRatio）',
@@ -55,7 +60,11 @@ export const logRows: readonly CommandRow[] = [
       },
       ...filterFlags,
     ],
-    examples: ['logs stat --since 30d', 'logs stat --by model --since 24h'],
+    examples: [
+      'logs stat --since 30d',
+      'logs stat --by model --since 24h',
+      'logs stat --by session --agent claude-code',
+    ],
     load: async () => (await import('./report.ts')).stat,
   },
   {

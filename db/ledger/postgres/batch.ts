@@ -19,13 +19,16 @@ import {
 } from '../../../server/billing/ledger/core.ts';
 import type { HeldLog, LeaseKind, Outcome, UnspentLease } from '../../../server/billing/ports.ts';
 import type { Statement } from '../../postgres/line.ts';
+import { NameMemory, type NameTable, numbered } from '../names.ts';
 import { type AccountAfter, eventOf } from '../sqlite/events.ts';
 import { createTotals, type Totals } from '../totals.ts';
-import { type EndRow, type Known, leaseKey, noteRef } from './known.ts';
+import { type EndRow, type Known, leaseKey, nameKey, noteRef } from './known.ts';
 import { newWrites, statementsFor, type Writes } from './writes.ts';
 
 export interface BatchOutcome extends Outcome {
   readonly unspent: readonly UnspentLease[];
+  /** What is in the table of names when it is committed. */
+  readonly names: NameMemory;
 }
 
 export interface PlannedBatch {
@@ -33,11 +36,22 @@ export interface PlannedBatch {
   readonly statements: readonly Statement[];
 }
 
-export function decideBatch(commands: readonly LedgerCommand[], known: Known, epoch: number): PlannedBatch {
+export function decideBatch(
+  commands: readonly LedgerCommand[],
+  known: Known,
+  epoch: number,
+  before: NameMemory = new NameMemory(),
+): PlannedBatch {
   const totals = createTotals();
   const writes = newWrites();
   const leaseWrites = createLeaseWrites(known, writes);
   const desk = createBatchState(known, leaseWrites, totals);
+  const names = new NameMemory(before);
+  const nameTable: NameTable = {
+    has: (userId, id) => known.names.has(nameKey(userId, id)),
+    countOn: (userId, day) => known.nameCounts.get(nameKey(userId, day)) ?? 0,
+    add: (name) => void writes.names.push(name),
+  };
   const ends = new Map<string, EndRow>(known.ends);
   const events: BalanceEvent[] = [];
   const after: AccountAfter = {
@@ -77,7 +91,7 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
       });
       if (posting.tokenId > 0) pay('token', posting.tokenId, source, { asked: posting.amount, paid: posting.amount });
     }
-    if (log !== null) writes.logs.push(log);
+    if (log !== null) writes.logs.push(numbered(log, names, nameTable));
     if (usage !== null) totals.use(usage);
     if (mark !== null) desk.marked(mark, writes);
     const event = eventOf(effects, after);
@@ -132,7 +146,7 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
     const end = { account: 0, requested: 0, paid: 0, provisional: 0 };
     ends.set(key, end);
     writes.ends.push({ ref: key, ...end, at: log.createdAt });
-    writes.logs.push(log);
+    writes.logs.push(numbered(log, names, nameTable));
     return { status: 'done' };
   };
 
@@ -167,7 +181,7 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
 
   const results = commands.map(play);
   return {
-    outcome: { results, events, unspent },
+    outcome: { results, events, unspent, names },
     statements: statementsFor(writes, totals, epoch),
   };
 }

@@ -4,6 +4,7 @@ import type { Posting } from '../../../server/billing/ledger/core.ts';
 import type { LeaseKind } from '../../../server/billing/ports.ts';
 import { numbers, texts } from '../../postgres/arrays.ts';
 import type { Answer, Statement } from '../../postgres/line.ts';
+import { NameMemory, type UnknownName, unknownNames } from '../names.ts';
 
 export interface AccountRow {
   readonly id: number;
@@ -39,7 +40,13 @@ export interface Known {
   readonly postings: ReadonlyMap<string, Posting>;
   readonly codes: ReadonlyMap<number, { readonly status: number; readonly quota: number }>;
   readonly orders: ReadonlyMap<string, { readonly status: string; readonly userId: number; readonly quota: number }>;
+  /** By `nameKey`, of those that were not known before. */
+  readonly names: ReadonlySet<string>;
+  /** How many of a user's names were new on a day, by `nameKey` too. */
+  readonly nameCounts: ReadonlyMap<string, number>;
 }
+
+export const nameKey = (userId: number, id: number): string => `${userId} ${id}`;
 
 export const leaseKey = (kind: LeaseKind, subject: number, epoch: number): string => `${kind} ${subject} ${epoch}`;
 
@@ -114,7 +121,10 @@ function wantOf(command: LedgerCommand, needed: Needed): void {
 type Reader = (rows: Answer['rows']) => void;
 
 /** @returns statements to send, and what their answers say. */
-export function readsFor(commands: readonly LedgerCommand[]): {
+export function readsFor(
+  commands: readonly LedgerCommand[],
+  names: NameMemory = new NameMemory(),
+): {
   readonly statements: readonly Statement[];
   readonly read: (answers: readonly Answer[]) => Known;
 } {
@@ -129,6 +139,8 @@ export function readsFor(commands: readonly LedgerCommand[]): {
     postings: new Map<string, Posting>(),
     codes: new Map<number, { status: number; quota: number }>(),
     orders: new Map<string, { status: string; userId: number; quota: number }>(),
+    names: new Set<string>(),
+    nameCounts: new Map<string, number>(),
   };
   const statements: Statement[] = [];
   const readers: Reader[] = [];
@@ -163,6 +175,8 @@ export function readsFor(commands: readonly LedgerCommand[]): {
         for (const row of rows) known.postings.set(row.ref, row);
       },
     );
+  const unknown = unknownNames(commands, names);
+  if (unknown.length > 0) queryNames(unknown, known, ask);
   return {
     statements,
     read(answers) {
@@ -172,7 +186,36 @@ export function readsFor(commands: readonly LedgerCommand[]): {
   };
 }
 
-type Mutable<T> = { [K in keyof T]: T[K] extends ReadonlyMap<infer Key, infer Value> ? Map<Key, Value> : T[K] };
+type Mutable<T> = {
+  [K in keyof T]: T[K] extends ReadonlyMap<infer Key, infer Value>
+    ? Map<Key, Value>
+    : T[K] extends ReadonlySet<infer Item>
+      ? Set<Item>
+      : T[K];
+};
+
+function queryNames(
+  unknown: readonly UnknownName[],
+  known: Mutable<Pick<Known, 'names' | 'nameCounts'>>,
+  ask: (text: string, values: readonly unknown[], reader: Reader) => void,
+): void {
+  const users = numbers(unknown.map(({ userId }) => userId));
+  ask(
+    'SELECT n.user_id, n.id FROM unnest($1::bigint[], $2::bigint[]) AS v(user_id, id) JOIN names n ON n.user_id = v.user_id AND n.id = v.id',
+    [users, numbers(unknown.map(({ id }) => id))],
+    (rows) => {
+      for (const row of rows) known.names.add(nameKey(row.user_id, row.id));
+    },
+  );
+  ask(
+    `SELECT v.user_id, v.day, (SELECT count(*) FROM names n WHERE n.user_id = v.user_id AND n.day = v.day)::bigint AS n
+      FROM (SELECT DISTINCT * FROM unnest($1::bigint[], $2::bigint[]) AS v(user_id, day)) AS v`,
+    [users, numbers(unknown.map(({ day }) => day))],
+    (rows) => {
+      for (const { user_id: userId, day, n } of rows) known.nameCounts.set(nameKey(userId, day), n);
+    },
+  );
+}
 
 function queryState(
   needed: Needed,

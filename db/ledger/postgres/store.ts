@@ -11,6 +11,7 @@ import { failureOf, reasonText } from '../../../server/contract/storage-reasons.
 import { decideLeases, readsForLeases } from '../../postgres/leases.ts';
 import { type Answer, type Line, type Statement, staleCodes } from '../../postgres/line.ts';
 import { begin, defaultLeaseSeconds, type Fence, inspect, type SeqMark, startNode } from '../../postgres/nodes.ts';
+import { NameMemory } from '../names.ts';
 import { type BatchOutcome, decideBatch } from './batch.ts';
 import { readsFor } from './known.ts';
 
@@ -132,6 +133,8 @@ export class PostgresLedger implements PostgresLedgerStore {
   #pending: Pending | null = null;
   /** What came of such transactions, for those who come again with the same. */
   readonly #found = new Map<Kind, { readonly requested: readonly unknown[]; readonly value: unknown }>();
+  /** In its table. */
+  readonly #names = new NameMemory();
   /** Ends with the last transaction that was asked for. */
   #turn: Promise<unknown> = Promise.resolve();
   /** Since when the transaction under way, with its connection, waits for an answer. */
@@ -146,17 +149,21 @@ export class PostgresLedger implements PostgresLedgerStore {
 
   apply(commands: readonly LedgerCommand[]): Promise<BatchOutcome> {
     const work = () => {
-      const { statements, read } = readsFor(commands);
+      const { statements, read } = readsFor(commands, this.#names);
       return {
         commands,
         statements,
         decide: (answers: readonly Answer[]) => {
-          const decided = decideBatch(commands, read(answers), this.epoch());
+          const decided = decideBatch(commands, read(answers), this.epoch(), this.#names);
           return { value: decided.outcome, statements: decided.statements };
         },
       };
     };
-    return this.#exclusive(() => this.#settled<BatchOutcome>('apply', commands, work));
+    return this.#exclusive(async () => {
+      const outcome = await this.#settled<BatchOutcome>('apply', commands, work);
+      outcome.names.committed();
+      return outcome;
+    });
   }
 
   move(moves: readonly LeaseMove[], epoch: number): Promise<MoveOutcome> {
@@ -372,6 +379,8 @@ export class PostgresLedger implements PostgresLedgerStore {
     const run = newRun();
     const order = { ...node, leaseSeconds: this.#leaseSeconds, run, now: now() };
     const started = await begin(line, order, acknowledged.marks());
+    // The database may be an older copy.
+    this.#names.forget();
     this.#fence = { epoch: started.epoch, run };
     this.#seq = 0;
     onEpoch(started.epoch);

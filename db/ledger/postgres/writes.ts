@@ -1,6 +1,6 @@
 /** What a batch writes: one statement a table, with lists for its rows. */
 
-import type { Hold, LogEntry } from '../../../server/billing/ledger/commands.ts';
+import type { Hold } from '../../../server/billing/ledger/commands.ts';
 import type { CounterChange, Mark, Posting } from '../../../server/billing/ledger/core.ts';
 import type { LeaseKind } from '../../../server/billing/ports.ts';
 import { type Period, periodStart } from '../../../server/contract/period.ts';
@@ -8,6 +8,7 @@ import { numbers, texts } from '../../postgres/arrays.ts';
 import type { Statement } from '../../postgres/line.ts';
 import { startOf } from '../../postgres/period.ts';
 import { type InsertColumn, insertColumns, logAliases, namesOf } from '../../schema/inserts.ts';
+import type { NewName, NumberedLog } from '../names.ts';
 import { noTotal, type Totals } from '../totals.ts';
 import { isSingle } from './known.ts';
 
@@ -30,7 +31,8 @@ export interface LeaseChange {
 
 export interface Writes {
   readonly postings: Posting[];
-  readonly logs: LogEntry[];
+  readonly logs: NumberedLog[];
+  readonly names: NewName[];
   readonly ends: EndEntry[];
   /** Rows of `ends` and `logs` that make room for another one of the same ref. */
   readonly replaced: string[];
@@ -45,6 +47,7 @@ export interface Writes {
 export const newWrites = (): Writes => ({
   postings: [],
   logs: [],
+  names: [],
   ends: [],
   replaced: [],
   holds: new Map(),
@@ -83,7 +86,19 @@ const insertInto = <Entry>(table: string, columns: readonly InsertColumn<Entry>[
   );
 
 const insertPostings = insertInto<Posting>('postings', insertColumns('postings'));
-const insertLogs = insertInto<LogEntry>('logs', insertColumns('logs', logAliases));
+const insertLogs = insertInto<NumberedLog>('logs', insertColumns('logs', logAliases));
+
+/** Another node may add the same one. */
+const insertNames = statementOf<NewName>(
+  'INSERT INTO names (user_id, id, kind, text, day) SELECT * FROM LISTS ON CONFLICT DO NOTHING',
+  [
+    ['bigint', ({ userId }) => userId],
+    ['bigint', ({ id }) => id],
+    ['text', ({ kind }) => kind],
+    ['text', ({ text }) => text],
+    ['bigint', ({ day }) => day],
+  ],
+);
 
 const insertEnds = statementOf<EndEntry>(
   'INSERT INTO ends (ref, account, asked, paid, provisional, at, epoch) SELECT *, $7::bigint FROM LISTS',
@@ -291,6 +306,7 @@ export function statementsFor(writes: Writes, totals: Totals, epoch: number): St
         ]),
     ...insertEnds(byRef(writes.ends), epoch),
     ...insertPostings(writes.postings),
+    ...insertNames([...writes.names].sort((one, other) => one.userId - other.userId || one.id - other.id)),
     ...insertLogs(writes.logs),
     ...addAccounts(entries.filter(({ id }) => isSingle(id))),
     ...changeLeases([...writes.leases.values()]),

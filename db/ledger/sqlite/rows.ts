@@ -1,15 +1,15 @@
 /** Writes postings and rows of the log, each once. */
 import type { Database as RawDatabase } from 'better-sqlite3';
-import type { LogEntry } from '../../../server/billing/ledger/commands.ts';
 import type { Posting } from '../../../server/billing/ledger/core.ts';
 import { manyRows, type Row } from '../../many-rows.ts';
 import { type InsertColumn, insertColumns, logAliases, namesOf } from '../../schema/inserts.ts';
+import type { NumberedLog } from '../names.ts';
 
 export interface Rows {
   /** @returns false when its ref was posted before. */
   posting(posting: Posting): boolean;
   /** @returns false when there is a row of its request already. */
-  log(log: LogEntry): boolean;
+  log(log: NumberedLog): boolean;
   /** From here on what was written can be read. */
   flush(): void;
 }
@@ -51,7 +51,7 @@ function insertTo<Entry>(raw: RawDatabase, table: string, columns: readonly Inse
 
 export function createLedgerRows(raw: RawDatabase): LedgerRows {
   const postingsTable = insertTo<Posting>(raw, 'postings', insertColumns('postings'), 'ref');
-  const logsTable = insertTo<LogEntry>(raw, 'logs', insertColumns('logs', logAliases), 'request_id');
+  const logsTable = insertTo<NumberedLog>(raw, 'logs', insertColumns('logs', logAliases), 'request_id');
   return {
     oneByOne: {
       posting: (posting) => postingsTable.one(posting),
@@ -60,7 +60,7 @@ export function createLedgerRows(raw: RawDatabase): LedgerRows {
     },
     together() {
       let postings: Posting[] = [];
-      let logs: LogEntry[] = [];
+      let logs: NumberedLog[] = [];
       return {
         posting(posting) {
           postings.push(posting);

@@ -19,6 +19,7 @@ import {
 } from '../../../server/billing/ledger/core.ts';
 import type { HeldLog, LedgerStore, Outcome, StoredHold } from '../../../server/billing/ports.ts';
 import { busyTimeoutMs } from '../../open.ts';
+import { NameMemory, type NameTable, numbered } from '../names.ts';
 import { type AccountAfter, eventOf } from './events.ts';
 import { createLedgerMarks } from './marks.ts';
 import { createLedgerRows, isDuplicate, type Rows } from './rows.ts';
@@ -61,6 +62,16 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const openHolds = new Set(raw.prepare<string>('SELECT ref FROM holds').pluck().all());
   let epoch = 0;
 
+  const names = new NameMemory();
+  const hasName = raw.prepare('SELECT 1 FROM names WHERE user_id = ? AND id = ?').pluck();
+  const countNames = raw.prepare<number>('SELECT count(*) FROM names WHERE user_id = ? AND day = ?').pluck();
+  const addName = raw.prepare('INSERT INTO names (user_id, id, kind, text, day) VALUES (?, ?, ?, ?, ?)');
+  const nameTable: NameTable = {
+    has: (userId, id) => hasName.get(userId, id) !== undefined,
+    countOn: (userId, day) => countNames.get(userId, day) ?? 0,
+    add: ({ userId, id, kind, text, day }) => void addName.run(userId, id, kind, text, day),
+  };
+
   const dropRecovered = raw.prepare("DELETE FROM logs WHERE request_id = ? AND end_reason = 'recovered'");
   const hasRecovered = raw.prepare("SELECT 1 FROM logs WHERE request_id = ? AND end_reason = 'recovered'").pluck();
 
@@ -75,7 +86,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
       totals.post(posting);
       if (paired !== null && rows.posting(paired)) totals.post(paired);
     }
-    const fresh = log === null || rows.log(log);
+    const fresh = log === null || rows.log(numbered(log, names, nameTable));
     if (!fresh && posting === null) return { status: 'duplicate' };
     if (usage !== null) totals.use(usage);
     if (effects.mark !== null) mark(effects.mark);
@@ -153,6 +164,8 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     try {
       return applyAll.immediate(commands, newRows.together(), journaled);
     } catch (error) {
+      // What it had learnt was rolled back with the rest.
+      names.forget();
       if (!isDuplicate(error)) throw error;
       return applyAll.immediate(commands, newRows.oneByOne, journaled);
     }

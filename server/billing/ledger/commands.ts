@@ -1,5 +1,6 @@
 /** The ledger's language: commands in, results and balance events out. Plain data, so that it crosses thread borders. All amounts are integer quota. */
 import type { EndReason, UsageSource } from '../../contract/enum.ts';
+import type { Names } from '../../contract/names.ts';
 
 /** Accounts: a user's account has the user's id; the system's own are negative. */
 export const Account = { mint: -1, revenue: -2, overrun: -3, promo: -4, adjust: -5, house: -6 } as const;
@@ -45,6 +46,8 @@ export interface LogEntry {
   readonly other: string;
   readonly usageSource: UsageSource;
   readonly endReason: EndReason;
+  /** Absent = it named nobody. The ledger's store turns them into numbers. */
+  readonly names?: Names;
 }
 
 /**

@@ -4,6 +4,7 @@ import { endpoint } from '../endpoint.ts';
 import { logShape, page } from '../entities.ts';
 import { logFormats } from '../log-export.ts';
 import { logFacets, logStatuses } from '../log-status.ts';
+import { logGroupings, ownGroupings } from '../names.ts';
 import { logSorts } from '../sort.ts';
 import { number, sortBy, text } from './fields.ts';
 
@@ -29,6 +30,13 @@ const filters = {
   ),
   /** As `facets` names it. */
   error: text,
+  /** As rows name them: who asked, the conversation, the project, the person behind the key, an agent's helper, one question. */
+  agent: text,
+  session: text,
+  project: text,
+  end_user: text,
+  subagent: text,
+  prompt: text,
 };
 const adminFilters = { ...filters, username: text, channel: number, channel_name: text };
 const countsShape = z.object({
@@ -53,7 +61,18 @@ const countsShape = z.object({
   ),
 });
 export type LogCountsView = z.infer<typeof countsShape>;
-/** Values of each facet at most. */
+/** What requests with one value cost together. */
+const groupShape = z.object({
+  name: z.string(),
+  /** Whose it is, where values of several users are not the same; else empty. */
+  username: z.string(),
+  requests: z.int(),
+  tokens: z.int(),
+  quota: z.int(),
+  /** Known by channel, model and user alone, where `ChannelCostRatio` names every channel. */
+  cost: z.nullable(z.int()),
+});
+/** Values of each facet, or groups, at most. */
 const limit = number;
 const format = z._default(z.enum(logFormats), 'csv');
 /** Counted as `contract/counted.ts` says: `requests` are those that were admitted, `refused` those that were not. */
@@ -173,17 +192,24 @@ export const logEndpoints = [
     method: 'GET',
     path: '/api/log/stat/by',
     access: 'admin',
-    input: z.object({ ...adminFilters, by: z._default(z.enum(['channel', 'model', 'user']), 'channel') }),
-    output: z.array(
-      z.object({
-        name: z.string(),
-        requests: z.int(),
-        tokens: z.int(),
-        quota: z.int(),
-        cost: z.nullable(z.int()),
-      }),
-    ),
-    summary: { zh: '按渠道、模型或用户统计', en: 'Statistics by channel, model or user, with cost' },
+    input: z.object({ ...adminFilters, by: z._default(z.enum(logGroupings), 'channel'), limit }),
+    output: z.array(groupShape),
+    summary: {
+      zh: '按渠道、模型、用户、令牌、分组、标签、时间、会话、代理等统计',
+      en: 'Statistics by channel, model, user, key, group, tag, time, session, agent and other names',
+    },
+  }),
+  endpoint({
+    id: 'log.self_breakdown',
+    method: 'GET',
+    path: '/api/log/self/stat/by',
+    access: 'user',
+    input: z.object({ ...filters, by: z._default(z.enum(ownGroupings), 'model'), limit }),
+    output: z.array(groupShape),
+    summary: {
+      zh: '自己的用量按模型、令牌、分组、时间、会话、代理等统计',
+      en: 'Own statistics by model, key, group, time, session, agent and other names',
+    },
   }),
   endpoint({
     id: 'log.tail',

@@ -1,13 +1,7 @@
 /** The usage log: pages, statistics, walks through all of it, retention. */
 import { type Database, forReading } from '../../../db/open.ts';
 import type { LogFilter } from '../../../db/repositories/log-filter.ts';
-import {
-  createLogsRepository,
-  type LogCursor,
-  type LogRow,
-  type LogSort,
-  type LogSumBy,
-} from '../../../db/repositories/logs.ts';
+import { createLogsRepository, type LogCursor, type LogRow, type LogSort } from '../../../db/repositories/logs.ts';
 import { deleteInSlices } from '../../../db/slices.ts';
 import type { LogCountsView } from '../../contract/endpoints/log.ts';
 import { type Log, logShape } from '../../contract/entities.ts';
@@ -15,6 +9,7 @@ import { LogType } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type LogFormat, logHeader, logLine } from '../../contract/log-export.ts';
 import { type LogFacet, logFacets } from '../../contract/log-status.ts';
+import { isNameKind, type LogGrouping, type Names } from '../../contract/names.ts';
 import { recompute } from '../../contract/pricing/charge.ts';
 
 /** Rows read or deleted at once; between two steps others get their turn. */
@@ -42,6 +37,11 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
   const repository = createLogsRepository(deps.database);
   const sums = createLogsRepository(forReading(deps.database));
 
+  const views = async (rows: readonly LogRow[], full: boolean): Promise<Log[]> => {
+    const names = await repository.namesOf(rows);
+    return rows.map((row) => logView(row, names.get(row.id), full));
+  };
+
   /** Every row, oldest first, some at a time. */
   async function* walk(filter: LogFilter): AsyncGenerator<LogRow[]> {
     let cursor: LogCursor = { createdAt: -1, id: 0 };
@@ -63,7 +63,7 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
         repository.list(filter, (page - 1) * size, size, sort),
         repository.count(filter),
       ]);
-      return { items: rows.map((row) => logView(row, full)), page, page_size: size, total };
+      return { items: await views(rows, full), page, page_size: size, total };
     },
     /** The newest rows that a word names: by their type, user, token, model or request. */
     async search(keyword: string, filter: LogFilter, full: boolean): Promise<Log[]> {
@@ -76,10 +76,8 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
             : [{ username: word }, { tokenName: word }, { model: word }, { requestId: word }];
       const found = await Promise.all(kinds.map((kind) => repository.list({ ...kind, ...filter }, 0, maxFound)));
       const rows = new Map(found.flat().map((row) => [row.id, row]));
-      return [...rows.values()]
-        .sort((one, other) => other.created_at - one.created_at || other.id - one.id)
-        .slice(0, maxFound)
-        .map((row) => logView(row, full));
+      const newest = [...rows.values()].sort((one, other) => other.created_at - one.created_at || other.id - one.id);
+      return views(newest.slice(0, maxFound), full);
     },
     /** Quota, requests and refused ones of the range, counted as `contract/counted.ts` says; requests and tokens of the last minute. */
     async stat(filter: LogFilter): Promise<LogStat> {
@@ -151,7 +149,7 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
     async tail(after: number, type: number | undefined, limit: number): Promise<Log[]> {
       const rows =
         after < 0 ? (await repository.list({ type }, 0, limit)).reverse() : await repository.after(after, type, limit);
-      return rows.map((row) => logView(row, true));
+      return views(rows, true);
     },
     /** Requests that were charged, for pricing them again. */
     charges: (filter: LogFilter): AsyncIterable<LogRow[]> => walk({ ...filter, type: LogType.consume }),
@@ -160,7 +158,7 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
       // Spreadsheets take a file without the mark for one of another alphabet.
       yield `${format === 'csv' ? '\uFEFF' : ''}${logHeader(format)}`;
       for await (const rows of walk(filter))
-        yield rows.map((row) => logLine(format, logView(row, full), quotaPerUnit)).join('');
+        yield (await views(rows, full)).map((row) => logLine(format, row, quotaPerUnit)).join('');
     },
     /** One step of an export whose caller keeps the position. @param after `<time>-<id>` of the last row, '' = from the beginning. */
     async step(filter: LogFilter, after: string, limit: number): Promise<{ items: Log[]; next: string }> {
@@ -168,7 +166,7 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
       const rows = await repository.walk(filter, { createdAt, id }, limit);
       const last = rows.at(-1);
       const next = last === undefined || rows.length < limit ? '' : `${last.created_at}-${last.id}`;
-      return { items: rows.map((row) => logView(row, true)), next };
+      return { items: await views(rows, true), next };
     },
     /** Recomputes every charge of the range from its own row. */
     async verify(filter: LogFilter): Promise<LogCheck> {
@@ -193,18 +191,34 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
       const dropped = await repository.dropWhole(before);
       return dropped + (await deleteInSlices((limit) => repository.deleteSome(before, limit)));
     },
-    /** What each channel, model or user cost and brought in. @param costOf share of the list price a channel costs, undefined = unknown. */
+    /**
+     * What requests with one value cost together, and brought in. @param costOf share of the list price a channel costs, undefined = unknown.
+     * @param limit groups at most, where clients make as many as they like.
+     */
     async breakdown(
       filter: LogFilter,
-      by: LogSumBy,
+      by: LogGrouping,
       costOf: (channelId: number) => number | undefined,
+      limit = 500,
     ): Promise<LogBreakdown[]> {
+      if (by !== 'channel' && by !== 'model' && by !== 'user') {
+        const found = isNameKind(by) ? await sums.namedGroups(filter, by, limit) : await sums.groups(filter, by, limit);
+        return found.map((group) => ({ ...group, cost: null }));
+      }
       const groups = new Map<string, LogBreakdown>();
       for (const sum of await sums.totals(filter, by)) {
-        const known = groups.get(sum.name) ?? { name: sum.name, requests: 0, tokens: 0, quota: 0, cost: 0 };
+        const known = groups.get(sum.name) ?? {
+          name: sum.name,
+          username: '',
+          requests: 0,
+          tokens: 0,
+          quota: 0,
+          cost: 0,
+        };
         const share = costOf(sum.channel_id);
         groups.set(sum.name, {
           name: sum.name,
+          username: '',
           requests: known.requests + sum.requests,
           tokens: known.tokens + sum.tokens,
           quota: known.quota + sum.quota,
@@ -218,7 +232,8 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
       const row = await repository.find(ref);
       if (row === undefined || (owner !== undefined && row.user_id !== owner))
         throw new AppError('not_found', { what: `log ${ref}` });
-      return logView(row, owner === undefined);
+      const [view] = await views([row], owner === undefined);
+      return view ?? logView(row, undefined, false);
     },
   };
 }
@@ -259,6 +274,8 @@ export interface LogCheck {
 
 export interface LogBreakdown {
   readonly name: string;
+  /** '' = the value is the same whose request it was. */
+  readonly username: string;
   readonly requests: number;
   readonly tokens: number;
   readonly quota: number;
@@ -279,9 +296,10 @@ export type LogsService = ReturnType<typeof createLogs>;
 const wireFields = Object.keys(logShape.shape) as (keyof Log)[];
 
 /** A row as the wire has it: other names where they differ, everything else as it is stored. */
-function logView(row: LogRow, full: boolean): Log {
+function logView(row: LogRow, names: Names | undefined, full: boolean): Log {
   const log: Log = {
     ...row,
+    names,
     request_id: row.request_id ?? '',
     is_stream: row.is_stream === 1,
     channel: full ? row.channel_id : 0,

@@ -2,6 +2,7 @@
 import type { LogFilter } from '../../../db/repositories/log-filter.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { LogFormat } from '../../contract/log-export.ts';
+import { nameKinds } from '../../contract/names.ts';
 import type { Download } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { firstPage, pageSize } from './page.ts';
@@ -20,6 +21,12 @@ interface LogQuery {
   readonly end_timestamp?: number | undefined;
   readonly status?: LogFilter['statuses'];
   readonly error?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly session?: string | undefined;
+  readonly project?: string | undefined;
+  readonly end_user?: string | undefined;
+  readonly subagent?: string | undefined;
+  readonly prompt?: string | undefined;
 }
 
 const filterOf = (query: LogQuery): LogFilter => ({
@@ -38,7 +45,13 @@ const filterOf = (query: LogQuery): LogFilter => ({
   statuses: query.status,
   error: query.error,
   retries: true,
+  names: namesIn(query),
 });
+
+const namesIn = (query: LogQuery): LogFilter['names'] =>
+  nameKinds.some((kind) => (query[kind] ?? '') !== '')
+    ? Object.fromEntries(nameKinds.flatMap((kind) => (query[kind] === undefined ? [] : [[kind, query[kind]]])))
+    : undefined;
 
 /** Own rows; that others were asked before is for operators alone. */
 const ownFilterOf = (query: LogQuery, userId: number): LogFilter => ({ ...filterOf(query), userId, retries: false });
@@ -50,6 +63,9 @@ const download = (format: LogFormat, chunks: AsyncIterable<string>): Download =>
   type: types[format],
   chunks,
 });
+
+/** Groups of a list. */
+const groupLimit = (limit = 500): number => Math.max(1, Math.min(10_000, limit));
 
 const facetValues = (limit = 10): number => Math.max(1, Math.min(100, limit));
 
@@ -64,6 +80,7 @@ export const logHandlers: HandlersOf<
   | 'log.self_facets'
   | 'log.token'
   | 'log.breakdown'
+  | 'log.self_breakdown'
   | 'log.tail'
   | 'log.step'
   | 'log.export'
@@ -104,7 +121,21 @@ export const logHandlers: HandlersOf<
     services.logs.tail(input.after ?? -1, input.type || undefined, Math.min(1000, input.limit ?? 100)),
   'log.breakdown': ({ services, input }) => {
     const costs = services.options.get('ChannelCostRatio');
-    return services.logs.breakdown(filterOf(input), input.by, (channelId) => costs.get(String(channelId)));
+    return services.logs.breakdown(
+      filterOf(input),
+      input.by,
+      (channelId) => costs.get(String(channelId)),
+      groupLimit(input.limit),
+    );
+  },
+  'log.self_breakdown': async ({ services, input, actor }) => {
+    const groups = await services.logs.breakdown(
+      ownFilterOf(input, actor.userId),
+      input.by,
+      () => undefined,
+      groupLimit(input.limit),
+    );
+    return groups.map((group) => ({ ...group, username: '' }));
   },
   'log.step': ({ services, input }) =>
     services.logs.step(filterOf(input), input.after ?? '', Math.min(1000, input.limit ?? 500)),

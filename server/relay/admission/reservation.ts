@@ -34,6 +34,7 @@ import type { Usage } from '../../protocols/canonical.ts';
 import type { MadeItem } from '../../protocols/codec.ts';
 import { record } from '../../protocols/shared/json.ts';
 import type { ChainStep, TargetOutcome } from '../../routing/chains.ts';
+import { namesOf } from '../intake/names.ts';
 import { isOwn, type ParsedRequest, type Principal } from '../intake/parsed-request.ts';
 import type { Deadlines } from '../shared/deadline.ts';
 import type { Reporter } from '../shared/defect.ts';
@@ -791,7 +792,8 @@ export class Reservation {
   private entry(type: number, usage: Usage | null, finish: Omit<Finish, 'usage'>): Writable<LogEntry> {
     const { parsed, principal, free } = this;
     const endedMs = this.core.now();
-    return {
+    const names = free ? null : namesOf(parsed);
+    const entry: Writable<LogEntry> = {
       requestId: parsed.requestId,
       createdAt: Math.floor(endedMs / 1000),
       type,
@@ -812,6 +814,8 @@ export class Reservation {
       usageSource: finish.usageSource,
       endReason: finish.endReason,
     };
+    if (names !== null) entry.names = names;
+    return entry;
   }
 
   /** @param isPlain nothing explains the row besides its columns. */
