@@ -25,10 +25,19 @@ beforeAll(async () => {
   upstream = await startUpstream((response) => sendJson(response, completion(1000, 500)));
   await api.gateway.channel(upstream.url, { models: 'gpt-4o-mini,gpt-4o', tag: 'east' });
   const { key } = await api.gateway.token();
-  const user = await api.gateway.user('liar');
-  other = user.headers;
+  const { users, tokens } = api.gateway.services;
+  const id = await users.create({
+    username: 'liar',
+    password: 'password1',
+    displayName: '',
+    role: 1,
+    quota: 10_000_000,
+  });
+  const theirs = await tokens.create(id, { name: 'theirs', unlimited_quota: true });
+  await api.gateway.sync();
+  other = await api.login('liar', 'password1');
   const ask = async (token: string, headers: Record<string, string>, body: object = {}) => {
-    const answer = await api.gateway.chat(token, { model: 'gpt-4o-mini', messages: [], ...body }, { headers });
+    const answer = await api.gateway.chat(token, { model: 'gpt-4o-mini', messages: [], ...body }, headers);
     expect(answer.status).toBe(200);
     await answer.text();
   };
@@ -37,7 +46,7 @@ beforeAll(async () => {
   await ask(key, session('s-2'));
   await ask(key, {});
   // Says that it is all the other's.
-  await ask(user.key, session('s-1', opencode), { user: 'jo' });
+  await ask(theirs.key, session('s-1', opencode), { user: 'jo' });
   await api.gateway.ledger.drain();
 });
 afterAll(async () => {

@@ -77,7 +77,7 @@ test('what channels, models and users cost and brought in', async () => {
   await api.gateway.option('ChannelCostRatio', '{"1":0.5}');
   const total = 3750 + (requests - 1) * 225;
   expect(await get('/api/log/stat/by?by=channel')).toEqual([
-    { name: '1', requests, tokens: requests * 1500, quota: total, cost: total / 2 },
+    { name: '1', username: '', requests, tokens: requests * 1500, quota: total, cost: total / 2 },
   ]);
   expect(await get('/api/log/stat/by?by=model')).toMatchObject([
     { name: 'gpt-4o-mini', quota: 4950, cost: 2475 },

@@ -5,6 +5,7 @@ import type { LogFilter } from '../../db/repositories/log-filter.ts';
 import type { TrafficRow } from '../../db/repositories/traffic.ts';
 import { redemptionStates } from '../../server/contract/entities.ts';
 import { logFacets } from '../../server/contract/log-status.ts';
+import { nameKinds } from '../../server/contract/names.ts';
 import { logSorts, redemptionSorts, sortsOf, tokenSorts, userSorts } from '../../server/contract/sort.ts';
 import { type TrafficCounter, trafficCounters } from '../../server/contract/traffic.ts';
 import type { Repositories } from './recording.ts';
@@ -549,8 +550,20 @@ export async function fillLog({ query, engine }: Database, hoursTable: string): 
     }),
     usage_source: 'reported',
     end_reason: index % 14 === 3 ? 'upstream_failed' : index % 7 === 3 ? 'refused' : 'completed',
+    // Named by number alone are those that the table does not have, and 1 is what was not kept.
+    session_id: index % 10 === 0 ? 100 + (index % 3) : index % 10 === 5 ? 1 : 0,
+    end_user_id: index % 20 === 0 ? 200 : 0,
   }));
   await query.insertInto('logs').values(rows).execute();
+  await query
+    .insertInto('names')
+    .values([
+      { user_id: 1, id: 100, kind: 'session', text: 's-1', day: 20_000 },
+      { user_id: 2, id: 101, kind: 'session', text: 's-1', day: 20_000 },
+      { user_id: 3, id: 102, kind: 'session', text: "it's \\ é", day: 20_001 },
+      { user_id: 1, id: 200, kind: 'end_user', text: 'jo', day: 20_001 },
+    ])
+    .execute();
   await query
     .insertInto('postings')
     .values([
@@ -619,6 +632,10 @@ export async function theLog({ logs, usage, alerts }: Repositories): Promise<voi
     { model: '%_%' },
     { from: start + day, to: start + 2 * day, type: 2, userId: 2, tokenId: 1, group: 'vip' },
     { statuses: ['event', 'stopped'], channelName: 'o' },
+    { names: { session: 's-1' } },
+    { names: { session: 's-1', end_user: 'jo' }, userId: 1, from: start + day },
+    { names: { session: 'other' }, type: 2 },
+    { names: { agent: 'nobody' } },
   ];
   for (const [index, filter] of filters.entries()) {
     await logs.list(filter, 0, 7);
@@ -645,6 +662,13 @@ export async function theLog({ logs, usage, alerts }: Repositories): Promise<voi
     const sums = await logs.totals({ from: start }, by);
     sums.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.channel_id - b.channel_id));
   }
+  for (const by of ['token', 'group', 'tag', 'hour', 'day'] as const) {
+    const groups = await logs.groups({ to: start + 40 * day }, by, 8);
+    groups.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.quota - b.quota));
+  }
+  for (const kind of nameKinds) await logs.namedGroups({}, kind, 6);
+  await logs.namedGroups({ userId: 2, from: start + day }, 'session', 6);
+  await logs.namesOf((await logs.list({ names: { session: 's-1' } }, 0, 4)).concat(await logs.list({}, 4, 2)));
   await logs.after(395, undefined, 10);
   await logs.after(380, 5, 10);
   await logs.find('7');

@@ -150,11 +150,11 @@ test('over PostgreSQL, names that the table has are not written, and what is bey
 });
 
 test('the database is asked about names only where rows have some that are not known', () => {
-  const asked = (command: Settle, before?: ReturnType<typeof decideBatch>['outcome']['names']) =>
+  const asked = (command: Settle, before?: ReturnType<typeof decideBatch>['names']) =>
     readsFor([command], before).statements.filter(({ text }) => text.includes('names')).length;
   expect(asked(settle('r', 1, 5))).toBe(0);
   expect(asked(named('r', 1, { session: 'a' }))).toBe(2);
-  const { outcome } = decideBatch([named('r', 1, { session: 'a' })], known(), 3);
-  expect(asked(named('r2', 1, { session: 'a' }), outcome.names)).toBe(0);
-  expect(asked(named('r2', 1, { session: 'b' }), outcome.names)).toBe(2);
+  const { names } = decideBatch([named('r', 1, { session: 'a' })], known(), 3);
+  expect(asked(named('r2', 1, { session: 'a' }), names)).toBe(0);
+  expect(asked(named('r2', 1, { session: 'b' }), names)).toBe(2);
 });

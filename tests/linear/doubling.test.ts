@@ -156,6 +156,7 @@ const nothingForeign: ReadonlyMap<string, string> = new Map([
   ['providers/knowledge/probe-questions.ts', 'questions of ours'],
   ['relay/admission/chain.ts', 'targets that the operator configured, 64 at most'],
   ['relay/intake/agent.ts', 'words of four headers'],
+  ['relay/intake/names.ts', 'the first units of names, and of one question; structures of 8 KB'],
   ['routing/chains.ts', 'targets that the operator configured, 64 at most'],
   ['relay/endpoints/realtime/close-code.ts', 'the reason in a close frame, 123 bytes of it'],
   ...inFolder('relay/endpoints/realtime', 'events one by one, of which sums are kept', [

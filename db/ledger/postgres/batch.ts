@@ -27,13 +27,13 @@ import { newWrites, statementsFor, type Writes } from './writes.ts';
 
 export interface BatchOutcome extends Outcome {
   readonly unspent: readonly UnspentLease[];
-  /** What is in the table of names when it is committed. */
-  readonly names: NameMemory;
 }
 
 export interface PlannedBatch {
   readonly outcome: BatchOutcome;
   readonly statements: readonly Statement[];
+  /** What is in the table of names when it is committed. */
+  readonly names: NameMemory;
 }
 
 export function decideBatch(
@@ -181,8 +181,9 @@ export function decideBatch(
 
   const results = commands.map(play);
   return {
-    outcome: { results, events, unspent, names },
+    outcome: { results, events, unspent },
     statements: statementsFor(writes, totals, epoch),
+    names,
   };
 }
 

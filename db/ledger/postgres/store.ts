@@ -148,6 +148,7 @@ export class PostgresLedger implements PostgresLedgerStore {
   }
 
   apply(commands: readonly LedgerCommand[]): Promise<BatchOutcome> {
+    let names: NameMemory | null = null;
     const work = () => {
       const { statements, read } = readsFor(commands, this.#names);
       return {
@@ -155,13 +156,14 @@ export class PostgresLedger implements PostgresLedgerStore {
         statements,
         decide: (answers: readonly Answer[]) => {
           const decided = decideBatch(commands, read(answers), this.epoch(), this.#names);
+          names = decided.names;
           return { value: decided.outcome, statements: decided.statements };
         },
       };
     };
     return this.#exclusive(async () => {
       const outcome = await this.#settled<BatchOutcome>('apply', commands, work);
-      outcome.names.committed();
+      names?.committed();
       return outcome;
     });
   }
