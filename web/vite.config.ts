@@ -92,5 +92,7 @@ export default defineConfig({
       input: { index: join(import.meta.dirname, 'index.html'), docs: docsEntry },
     },
   },
+  // Pages name files from the root, where a server under a path puts that path before them; files name each other from beside themselves.
+  experimental: { renderBuiltUrl: (_file, { hostType }) => (hostType === 'html' ? undefined : { relative: true }) },
   server: { proxy: { '/api': gateway, '/v1': gateway } },
 });

@@ -49,6 +49,7 @@ export const callMeta = {
   userAgent: 'gateway',
   requestId: '',
   origin: '',
+  basePath: '',
   bearer: '',
   stateCookie: '',
   deviceCookie: '',

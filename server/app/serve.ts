@@ -42,6 +42,7 @@ import { ReserveSpace } from './reserve-space.ts';
 import { createStopHandler, type StopHandler } from './shutdown-reason.ts';
 import { createStorageWatch } from './storage-watch.ts';
 
+export { parseBasePath } from '../http/base-path.ts';
 export { createLog } from '../observability/logging/log.ts';
 export { logSettings } from '../observability/logging/settings.ts';
 export { metricsAddress } from '../observability/metrics/listener.ts';
@@ -52,6 +53,8 @@ export interface GatewayOptions {
   readonly dataDir: string;
   readonly host: string;
   readonly port: number;
+  /** Path under which a proxy serves the site, as `parseBasePath` returns it; '' = none. */
+  readonly basePath?: string;
   /** Relay threads; one runs in the main thread. */
   readonly relayThreads: number;
   /** The place of the server that uses the folder now, if there is one. */
@@ -212,7 +215,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         }),
       );
     return {
-      url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${openPort}`,
+      url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${openPort}${options.basePath ?? ''}`,
       setupCode: setupDone ? null : setupCode,
       ...{ recovered: ledgerThread.recovery, pending: ledgerThread.pending },
       descriptors: descriptors?.limit ?? null,
@@ -243,13 +246,13 @@ const machineOf = (
 });
 
 function orderOf(
-  { host, port, env, metrics = null, log = defaultLogSettings, traces = null }: GatewayOptions,
+  { host, port, basePath = '', env, metrics = null, log = defaultLogSettings, traces = null }: GatewayOptions,
   files: DataDirFiles,
   before: TakenOver | null,
   sample: EncryptedSample | null,
 ): ServingOrder {
   return {
-    ...{ host, env, log, traces, sample, sharesPort: hasSharedPort, shared: false, mark: '' },
+    ...{ host, basePath, env, log, traces, sample, sharesPort: hasSharedPort, shared: false, mark: '' },
     dataDir: files.dir,
     port: before?.port ?? port,
     follows: before !== null,

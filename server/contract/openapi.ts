@@ -32,8 +32,8 @@ export interface DocumentedBody {
 export interface DocumentInfo {
   readonly version: string;
   readonly language: Language;
-  /** Scheme and host that the document was asked for at. */
-  readonly origin: string;
+  /** Address of the site as the document was asked for. */
+  readonly address: string;
   readonly relay: readonly DocumentedCall[];
 }
 
@@ -167,7 +167,7 @@ function relayOperation(call: DocumentedCall, language: Language) {
 }
 
 /** Paths are written without the slash at their end that the server forgives. Calls that only the owner of the data directory may make are not part of it. */
-export function openApi({ version, language, origin, relay }: DocumentInfo) {
+export function openApi({ version, language, address, relay }: DocumentInfo) {
   const paths: Record<string, Record<string, unknown>> = {};
   const add = (path: string, method: string, described: unknown): void => {
     const plain = path.replace(/:(\w+)/g, '{$1}').replace(/(?<=.)\/$/, '');
@@ -185,7 +185,7 @@ export function openApi({ version, language, origin, relay }: DocumentInfo) {
       summary: 'An AI gateway: relay, billing, console',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: origin === '' ? '/' : origin }],
+    servers: [{ url: address === '' ? '/' : address }],
     tags: [...tags]
       .sort()
       .map((name) => ({ name, description: name === relayTag ? textIn(relayWords, language) : name })),

@@ -9,7 +9,7 @@ import type { Language } from '../contract/enum.ts';
 import { AppError, formatError } from '../contract/errors.ts';
 import { languageNamed, textIn } from '../contract/language.ts';
 import { asAppError } from '../relay/shared/defect.ts';
-import { authenticate, authenticateOwner, bearerOf, cookies, keptCookie } from './authenticate.ts';
+import { authenticate, authenticateOwner, basePathOf, bearerOf, keptCookie } from './authenticate.ts';
 import { bodyError, rejectDeep } from './body.ts';
 import { bodyLimit } from './body-limit.ts';
 import type { CallMeta, Download } from './call.ts';
@@ -125,9 +125,10 @@ async function answer(row: Endpoint, request: Request, response: Response, optio
       userAgent: request.header('user-agent') ?? '',
       requestId: requestIdOf(response),
       origin: originOf(request),
+      basePath: basePathOf(request),
       bearer: bearerOf(request),
-      stateCookie: keptCookie(request, cookies.state),
-      deviceCookie: keptCookie(request, cookies.device),
+      stateCookie: keptCookie(request, 'oauth_state'),
+      deviceCookie: keptCookie(request, 'device'),
       sessionHash: identity.sessionHash,
       fresh: identity.fresh,
     };

@@ -6,21 +6,24 @@ import type { Services } from '../app/services.ts';
 import { type Language, UserStatus } from '../contract/enum.ts';
 import { AppError } from '../contract/errors.ts';
 import { isLanguage } from '../contract/language.ts';
+import { basePathHeader } from './base-path.ts';
 import { type Actor, anonymous, localOwner } from './call.ts';
 
-export interface CookieNames {
-  readonly plain: string;
-  /** Over TLS: the prefix makes browsers refuse one that was set without it or for another path or host. */
-  readonly secure: string;
+/** The session; state of a sign-in elsewhere, which only the browser that began it may end; accounts this browser was inside. */
+export type CookieName = 'session' | 'oauth_state' | 'device';
+
+/** The path under which the request came, '' = none. */
+export function basePathOf({ headers }: Request): string {
+  const path = headers[basePathHeader];
+  return typeof path === 'string' ? path : '';
 }
 
-export const cookies = {
-  session: { plain: 'session', secure: '__Host-session' },
-  /** State of a sign-in elsewhere: only the browser that began it may end it. */
-  state: { plain: 'oauth_state', secure: '__Host-oauth_state' },
-  /** Accounts this browser was inside. */
-  device: { plain: 'device', secure: '__Host-device' },
-} as const satisfies Readonly<Record<string, CookieNames>>;
+/**
+ * Over TLS the prefix makes browsers refuse a cookie that was set without it or for another path or host. Under a path
+ * other applications have the host too and must not get it, so that it cannot be for the whole host.
+ */
+export const secureName = (name: CookieName, basePath: string): string =>
+  `${basePath === '' ? '__Host-' : '__Secure-'}${name}`;
 
 export interface Identity {
   readonly actor: Actor;
@@ -112,13 +115,13 @@ function languageOf(user: UserRow): Language | null {
 }
 
 function sessionIdOf(request: Request): string | null {
-  return keptCookie(request, cookies.session) || null;
+  return keptCookie(request, 'session') || null;
 }
 
 /** @returns '' when the browser has none. */
-export function keptCookie(request: Request, { plain, secure }: CookieNames): string {
+export function keptCookie(request: Request, name: CookieName): string {
   const header = request.headers.cookie ?? '';
-  return cookieOf(header, secure) ?? cookieOf(header, plain) ?? '';
+  return cookieOf(header, secureName(name, basePathOf(request))) ?? cookieOf(header, name) ?? '';
 }
 
 function checkUserHeader(request: Request, userId: number): void {

@@ -27,6 +27,8 @@ export interface CallMeta {
   readonly requestId: string;
   /** Scheme and host as the caller wrote them, '' without HTTP. */
   readonly origin: string;
+  /** The path under which the site is served, '' = none. */
+  readonly basePath: string;
   /** What stands behind `Bearer`: an access token or, where a call is about an API key, that key. '' = nothing. */
   readonly bearer: string;
   /** The browser's copy of the state of a sign-in elsewhere, '' = none. */

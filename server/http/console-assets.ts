@@ -45,14 +45,25 @@ const once = <T>(make: () => T): (() => T) => {
 
 const bytesOf = (file: string): Uint8Array<ArrayBuffer> => new Uint8Array(readFileSync(file));
 
-function load(embedded: readonly EmbeddedFile[] | null): Map<string, Asset> {
+/** Pages name files and each other from the root. Scripts load what they need from beside themselves, and read the path from the page. */
+function pageUnder(basePath: string, page: Uint8Array): Uint8Array<ArrayBuffer> {
+  const text = Buffer.from(page)
+    .toString('utf8')
+    .replace(/\b(href|src)="\/(?!\/)/g, `$1="${basePath}/`)
+    .replace(/<head>/, `$&<meta name="base-path" content="${basePath}" />`);
+  return new Uint8Array(Buffer.from(text));
+}
+
+function load(embedded: readonly EmbeddedFile[] | null, basePath: string): Map<string, Asset> {
   const files = embedded ?? fromDisk(join(import.meta.dirname, '../../web/dist'));
   return new Map(
     files.map(({ path, plain, brotli }) => {
-      const packed = brotli === null ? null : once(() => bytesOf(brotli));
-      const body = once(() =>
-        packed === null ? bytesOf(plain ?? '') : new Uint8Array(brotliDecompressSync(packed())),
+      const isMoved = basePath !== '' && path.endsWith('.html');
+      const packed = brotli === null || isMoved ? null : once(() => bytesOf(brotli));
+      const built = once(() =>
+        brotli === null ? bytesOf(plain ?? '') : new Uint8Array(brotliDecompressSync(bytesOf(brotli))),
       );
+      const body = isMoved ? once(() => pageUnder(basePath, built())) : built;
       return [
         path,
         {
@@ -111,20 +122,25 @@ export interface ConsoleInfo {
 }
 
 /**
+ * @param basePath under which a proxy serves the site, '' = none.
  * @param embedded null = the files of the last build on disk.
  * @returns null when there is no console in this build, the method is not a read, or a program asks for what is no page.
  */
 export function createConsoleAssets(
   details: () => ConsoleInfo,
+  basePath = '',
   embedded: readonly EmbeddedFile[] | null = consoleFiles,
 ): (request: Request, path: string) => Response | null {
-  const assets = once(() => load(embedded));
+  const assets = once(() => load(embedded, basePath));
   /** Its pages are files; an address names them without `.html`. */
   const documentation = (request: Request, path: string): Response | null => {
     const [, language, page] = /^\/docs\/(en|zh)(?:\/([a-z-]+(?:\.json)?))?\/?$/.exec(path) ?? [];
     if (language === undefined) {
       const requested = languageNamed(request.headers.get('accept-language')) ?? 'en';
-      return new Response(null, { status: 302, headers: { location: `/docs/${requested}`, vary: 'accept-language' } });
+      return new Response(null, {
+        status: 302,
+        headers: { location: `${basePath}/docs/${requested}`, vary: 'accept-language' },
+      });
     }
     const file = page?.endsWith('.json') ? page : `${page ?? 'index'}.html`;
     const found = assets().get(`/docs/${language}/${file}`);

@@ -7,6 +7,7 @@ import type { Conversation } from '../relay/endpoints/realtime/conversation.ts';
 import type { Peer } from '../relay/intake/parsed-request.ts';
 import { forgivenPath } from '../relay/intake/routes.ts';
 import type { Relay } from '../relay/relay.ts';
+import { basePathHeader, withoutBasePath } from './base-path.ts';
 import { bodyLimit } from './body-limit.ts';
 import { clientAddress } from './client-ip.ts';
 import type { Connections } from './connections.ts';
@@ -25,6 +26,8 @@ export interface HttpServerOptions {
   readonly shared?: boolean;
   /** Socket on which requests that still reach the server before this one are accepted, too. */
   readonly forwardedSocket?: string;
+  /** Path under which a proxy serves the site, '' = none. */
+  readonly basePath?: string;
   readonly relay: Relay;
   /** Whether paid requests are taken. */
   readonly mayServe: () => boolean;
@@ -78,7 +81,7 @@ export function pathOf(url: string): string {
 
 /** @throws the listener's error (EADDRINUSE, EACCES). */
 export function openHttpServer(options: HttpServerOptions): HttpServer {
-  const { connections } = options;
+  const { connections, basePath = '' } = options;
   let leaving = false;
   let draining = false;
   /** Sockets whose conversation another server holds. */
@@ -90,6 +93,12 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
     fetch(request: Request, listener: Server<Conversation>): Response | Promise<Response | undefined> {
       // The process that handed it over watches its connection.
       if (listener === inner) listener.timeout(request, 0);
+      else if (basePath !== '') {
+        // Links of a page at `/ai` would lead to its neighbours.
+        if (isRead(request) && pathOf(request.url) === basePath) return movedTo(`${basePath}/`);
+        // The same object, because the listener knows its connection by it.
+        Object.defineProperty(request, 'url', { value: withoutBasePath(request.url, basePath) });
+      }
       return forwarding.passed(request, listener, serve);
     },
     websocket: {
@@ -322,6 +331,8 @@ async function upgrade(
   return new Response(null, { status: 400 });
 }
 
+const movedTo = (location: string): Response => new Response(null, { status: 308, headers: { location } });
+
 const isRead = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD';
 
 /** Never a page: a program that mistyped its address must not take HTML for an answer. */
@@ -357,11 +368,12 @@ async function bodyOf(request: Request): Promise<Uint8Array<ArrayBuffer> | null>
 async function forward(
   request: Request,
   { ip, secure, undeclaredProxy }: { readonly ip: string; readonly secure: boolean; readonly undeclaredProxy: string },
-  { controlSocket, connections }: HttpServerOptions,
+  { controlSocket, connections, basePath = '' }: HttpServerOptions,
 ): Promise<Response> {
   const headers = new Headers(request.headers);
   for (const name of [...headers.keys()]) if (name.startsWith('x-gateway-')) headers.delete(name);
   headers.set('x-gateway-client-ip', ip);
+  if (basePath !== '') headers.set(basePathHeader, basePath);
   if (secure) headers.set('x-gateway-tls', '1');
   if (undeclaredProxy !== '') headers.set('x-gateway-undeclared-proxy', undeclaredProxy);
   const start = request.url.indexOf('/', 8);

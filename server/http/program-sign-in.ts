@@ -2,6 +2,7 @@
 import express, { type Express, type Request, type Response } from 'express';
 import type { Services } from '../app/services.ts';
 import { codeSeconds, pollSeconds, type SignInRefusal } from '../domain/sign-ins/service.ts';
+import { basePathOf } from './authenticate.ts';
 
 const formLimit = 16 * 1024;
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
@@ -28,7 +29,7 @@ All addresses lie below ${at}. It is a gateway for models: requests go to \`/v1/
 
 interface Site {
   readonly services: Services;
-  /** Address of the site as it is known outside. */
+  /** Scheme and host by which a request came. */
   readonly originOf: (request: Request) => string;
   /** As in `AppOptions`. */
   readonly changed: (() => Promise<void>) | undefined;
@@ -47,7 +48,8 @@ function refuse(response: Response, error: string, status = 400): void {
 
 export function mountProgramSignIn(app: Express, { services, originOf, changed }: Site): void {
   const { signIns, options } = services;
-  const site = (request: Request): string => options.get('ServerAddress').replace(/\/+$/, '') || originOf(request);
+  const site = (request: Request): string =>
+    options.get('ServerAddress').replace(/\/+$/, '') || originOf(request) + basePathOf(request);
   type Step = (request: Request, response: Response, form: URLSearchParams) => Promise<void> | void;
   /** While the option is off there is nothing here. */
   const mounted =
@@ -58,7 +60,7 @@ export function mountProgramSignIn(app: Express, { services, originOf, changed }
         return void response.status(400).json({ error: 'invalid_request', error_description: unsafe });
       const origin = request.header('origin');
       // Programs send none; a page of another site has no business here.
-      if (origin !== undefined && origin !== originOf(request) && origin !== site(request))
+      if (origin !== undefined && origin !== originOf(request) && origin !== URL.parse(site(request))?.origin)
         return refuse(response, 'invalid_request', 403);
       try {
         await step(request, response, new URLSearchParams(typeof request.body === 'string' ? request.body : ''));

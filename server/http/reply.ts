@@ -1,10 +1,10 @@
 /** What a handler may do to the HTTP answer: cookies and headers. */
 import type { CookieOptions, Request, Response } from 'express';
 import { deviceSeconds } from '../domain/sessions/devices.ts';
-import { type CookieNames, cookies } from './authenticate.ts';
+import { basePathOf, type CookieName, secureName } from './authenticate.ts';
 import type { Reply } from './call.ts';
 
-const cookie: CookieOptions = { httpOnly: true, sameSite: 'lax', path: '/' };
+const common: CookieOptions = { httpOnly: true, sameSite: 'lax' };
 
 const stateMaxAgeMs = 10 * 60_000;
 
@@ -23,18 +23,20 @@ export function overTls(request: Request): boolean {
 }
 
 export const replyTo = (request: Request, response: Response): Reply => {
-  const keep = ({ plain, secure }: CookieNames, value: string, maxAge: number): void => {
-    if (overTls(request)) response.cookie(secure, value, { ...cookie, secure: true, maxAge });
-    else response.cookie(plain, value, { ...cookie, maxAge });
+  const basePath = basePathOf(request);
+  const cookie: CookieOptions = { ...common, path: basePath || '/' };
+  const keep = (name: CookieName, value: string, maxAge: number): void => {
+    if (overTls(request)) response.cookie(secureName(name, basePath), value, { ...cookie, secure: true, maxAge });
+    else response.cookie(name, value, { ...cookie, maxAge });
   };
   return {
-    setSession: (id, maxAgeSeconds) => keep(cookies.session, id, maxAgeSeconds * 1000),
+    setSession: (id, maxAgeSeconds) => keep('session', id, maxAgeSeconds * 1000),
     clearSession() {
-      response.clearCookie(cookies.session.plain, cookie);
-      response.clearCookie(cookies.session.secure, { ...cookie, secure: true });
+      response.clearCookie('session', cookie);
+      response.clearCookie(secureName('session', basePath), { ...cookie, secure: true });
     },
-    setDevice: (value) => keep(cookies.device, value, deviceSeconds * 1000),
-    setState: (value) => keep(cookies.state, value, stateMaxAgeMs),
+    setDevice: (value) => keep('device', value, deviceSeconds * 1000),
+    setState: (value) => keep('oauth_state', value, stateMaxAgeMs),
     message(message) {
       response.locals.message = message;
     },

@@ -158,6 +158,11 @@ test('a paid order is credited once: replayed, in parallel, by browser and by ga
   for (let n = 0; n < 10; n++) expect(await notify(fields)).toBe('success');
   const back = await fetch(`${api.base}/api/user/epay/return?${new URLSearchParams(fields)}`, { redirect: 'manual' });
   expect([back.status, back.headers.get('location')]).toEqual([303, '/log']);
+  const under = await fetch(`${api.base}/api/user/epay/return?${new URLSearchParams(fields)}`, {
+    redirect: 'manual',
+    headers: { 'x-gateway-base-path': '/ai' },
+  });
+  expect(under.headers.get('location')).toBe('/ai/log');
   expect(await balance()).toBe(5_000_000);
   expect((await api.send('GET', '/api/user/topup/self', undefined, user.headers)).body.data).toMatchObject({
     items: [{ trade_no: form.out_trade_no, status: 'success', money: '73.00', quota: 5_000_000 }],

@@ -3,18 +3,15 @@ import { expect, test } from 'vitest';
 import { createConsoleAssets } from '../../server/http/console-assets.ts';
 
 const file = (path: string) => ({ path, plain: import.meta.filename, brotli: null });
-const assets = createConsoleAssets(
-  () => ({ botCheck: false, payAddress: '' }),
-  [
-    file('/index.html'),
-    file('/docs/en/index.html'),
-    file('/docs/en/service.html'),
-    file('/docs/en/missing.html'),
-    file('/docs/en/search.json'),
-    file('/docs/zh/index.html'),
-    file('/docs/zh/missing.html'),
-  ],
-);
+const assets = createConsoleAssets(() => ({ botCheck: false, payAddress: '' }), '', [
+  file('/index.html'),
+  file('/docs/en/index.html'),
+  file('/docs/en/service.html'),
+  file('/docs/en/missing.html'),
+  file('/docs/en/search.json'),
+  file('/docs/zh/index.html'),
+  file('/docs/zh/missing.html'),
+]);
 const get = (path: string, language = ''): Response | null =>
   assets(new Request(`http://gateway${path}`, { headers: { 'accept-language': language } }), path);
 

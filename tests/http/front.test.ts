@@ -125,7 +125,7 @@ function open(name: string, connections = newConnections()): HttpServer {
     controlSocket: join(dir, name === 'alone' ? 'nobody' : 'control'),
     isTrustedProxy: (address) => address === '10.0.0.1' || (name === 'trusting' && address === '127.0.0.1'),
     secureHost: () => 'ours.example',
-    consoleAsset: createConsoleAssets(() => ({ botCheck: false, payAddress: '' }), embedded()),
+    consoleAsset: createConsoleAssets(() => ({ botCheck: false, payAddress: '' }), '', embedded()),
   });
   doors.push(door);
   return door;
@@ -466,7 +466,7 @@ test.each([
 test('files of the console: which bytes, how long they are kept, and what a page may load', async () => {
   const lines: string[] = [];
   const info = { botCheck: false, payAddress: '' };
-  const assets = createConsoleAssets(() => info, embedded());
+  const assets = createConsoleAssets(() => info, '', embedded());
   const say = async (path: string, headers: Record<string, string> = {}, method = 'GET') => {
     const response = assets(new Request(`http://h${path}`, { method, headers }), path);
     const shown = Object.entries(headers).map(([name, value]) => ` ${name}: ${value}`);
@@ -516,7 +516,7 @@ test('files of the console: which bytes, how long they are kept, and what a page
       `  ${assets(new Request('http://h/'), '/')?.headers.get('content-security-policy')}`,
     );
   }
-  const none = createConsoleAssets(() => info, []);
+  const none = createConsoleAssets(() => info, '', []);
   expect([none(new Request('http://h/'), '/'), none(new Request('http://h/docs/en'), '/docs/en')]).toEqual([
     null,
     null,

@@ -40,6 +40,7 @@ incident('CVE-2025-3801 (policy)', 'what had got into a page could load and run 
   const { createConsoleAssets } = await import('../../server/http/console-assets.ts');
   const assets = createConsoleAssets(
     () => ({ botCheck: false, payAddress: '' }),
+    '',
     [{ path: '/index.html', plain: import.meta.filename, brotli: null }],
   );
   const policy = assets(new Request('http://gateway/'), '/')?.headers.get('content-security-policy') ?? '';

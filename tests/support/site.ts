@@ -46,7 +46,11 @@ export function sendRaw(port: number, head: readonly string[], body: string | Ui
 /** Stands for the built console. */
 const page = resolve(import.meta.dirname, '../../web/index.html');
 
-export async function createSite(gatewayOptions: TestGatewayOptions = {}) {
+/** @param options those of the gateway, and the path under which a proxy would serve it. */
+export async function createSite({
+  basePath = '',
+  ...gatewayOptions
+}: TestGatewayOptions & { readonly basePath?: string } = {}) {
   const gateway = await createTestGateway(gatewayOptions);
   const dir = mkdtempSync(join(tmpdir(), 'site-'));
   const controlSocket = join(dir, 'control.sock');
@@ -64,16 +68,16 @@ export async function createSite(gatewayOptions: TestGatewayOptions = {}) {
   const door = openHttpServer({
     host: '127.0.0.1',
     port: 0,
+    basePath,
     relay: gateway.relay,
     connections: createConnections(defaultConnectionLimits, null, Date.now),
     mayServe: () => true,
     controlSocket,
     isTrustedProxy: (address) => gateway.state.settings.isTrustedProxy(address),
     secureHost: () => gateway.state.settings.secureHost,
-    consoleAsset: createConsoleAssets(
-      () => gateway.state.settings,
-      [{ path: '/index.html', plain: page, brotli: null }],
-    ),
+    consoleAsset: createConsoleAssets(() => gateway.state.settings, basePath, [
+      { path: '/index.html', plain: page, brotli: null },
+    ]),
   });
   return {
     gateway,

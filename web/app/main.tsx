@@ -1,10 +1,12 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { Router } from 'wouter';
 import { Boundary } from '../components/failure.tsx';
 import { preloadMenus } from '../components/lazy-menu.tsx';
 import { preloadOverlays } from '../components/overlay.tsx';
 import { reportUnhandled } from '../lib/attempt.ts';
+import { basePath, pagePath } from '../lib/base-path.ts';
 import { watchForms } from '../lib/dirty-form.ts';
 import { startLanguage } from '../lib/i18n.ts';
 import { shouldRetry } from '../lib/read.ts';
@@ -21,7 +23,7 @@ const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, 
 
 // Words, the site's status and the page that was asked for are on their way together and shown at once.
 const words = startLanguage();
-const rest = Promise.all([client.prefetchQuery(statusQuery), preloadPage(location.pathname)]);
+const rest = Promise.all([client.prefetchQuery(statusQuery), preloadPage(pagePath())]);
 const ready = words.then(() => Promise.race([rest, wait(longestWaitMs)]));
 const root = document.getElementById('root');
 if (root !== null) {
@@ -30,7 +32,9 @@ if (root !== null) {
       <StrictMode>
         <QueryClientProvider client={client}>
           <Boundary>
-            <App />
+            <Router base={basePath}>
+              <App />
+            </Router>
           </Boundary>
           <Toasts />
         </QueryClientProvider>

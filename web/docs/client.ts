@@ -1,4 +1,5 @@
 /** Search, menu and theme of the documentation; its pages can be read without. */
+import { basePath } from '../lib/base-path.ts';
 import './docs.css';
 
 interface Part {
@@ -72,7 +73,9 @@ async function search(): Promise<void> {
   const asked = input?.value ?? '';
   const terms = asked.toLowerCase().split(/\s+/).filter(Boolean);
   if (terms.length === 0) return show(null, terms);
-  parts ??= fetch(`/docs/${document.documentElement.lang}/search.json`).then((response) => response.json());
+  parts ??= fetch(`${basePath}/docs/${document.documentElement.lang}/search.json`).then(async (response) =>
+    ((await response.json()) as Part[]).map((part) => ({ ...part, url: basePath + part.url })),
+  );
   const all = await parts;
   if (input?.value !== asked) return;
   marked = 0;

@@ -4,6 +4,7 @@ import i18next from 'i18next';
 import type { InputOf, OutputOf } from '../../server/contract/endpoint.ts';
 import type { EndpointId, EndpointOf } from '../../server/contract/endpoints/index.ts';
 import { endpointById } from '../../server/contract/endpoints/index.ts';
+import { basePath } from './base-path.ts';
 import { hasChanges } from './dirty-form.ts';
 import { currentLanguage } from './i18n.ts';
 import { storeReturnPath } from './return-to.ts';
@@ -36,10 +37,10 @@ export function wordsFor(status: number): string {
   return i18next.t(`failure.${key as 'other'}`, { status });
 }
 
-/** @throws ApiError in the reader's language where there is no response. */
+/** @param address from the root of the site. @throws ApiError in the reader's language where there is no response. */
 export async function send(address: string, request: RequestInit): Promise<Response> {
   try {
-    return await fetch(address, request);
+    return await fetch(basePath + address, request);
   } catch (cause) {
     throw Object.assign(new ApiError(i18next.t('failure.unreached'), 'network', 0), { cause });
   }
@@ -100,7 +101,7 @@ async function answerOf<Id extends EndpointId>(
     else if (readUser() !== null) {
       storeReturnPath();
       writeUser(null);
-      location.assign('/login?expired=true');
+      location.assign(`${basePath}/login?expired=true`);
     }
   }
   if (body?.code === 'login_again_needed' && user !== null && (await askForLogin())) return answerOf(id, input);
@@ -114,7 +115,7 @@ async function answerOf<Id extends EndpointId>(
 
 /** A file of the site that is JSON, read without a login. @throws ApiError */
 export async function readFile<Content>(path: string): Promise<Content> {
-  const response = await fetch(path);
+  const response = await fetch(basePath + path);
   if (!response.ok) throw new ApiError(wordsFor(response.status), 'http', response.status);
   return (await response.json()) as Content;
 }

@@ -2,6 +2,7 @@
 import { createParser } from 'eventsource-parser';
 import i18next from 'i18next';
 import { send, wordsFor } from './api.ts';
+import { basePath } from './base-path.ts';
 import { currentLanguage } from './i18n.ts';
 import { writeUser } from './session.ts';
 import { readUser } from './stored-user.ts';
@@ -112,7 +113,7 @@ export async function askChat({ body, key, signal, onChange }: ChatQuestion): Pr
   });
   if (response.status === 401 && key === undefined) {
     writeUser(null);
-    location.assign('/login?expired=true');
+    location.assign(`${basePath}/login?expired=true`);
   }
   let answer: ChatAnswer = { ...emptyAnswer, requestId: response.headers.get('x-oneapi-request-id') ?? '' };
   const take = (chunk: Chunk) => {

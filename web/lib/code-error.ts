@@ -1,4 +1,5 @@
 /** Parts of the console that an upgrade has replaced while a tab was open: the tab is reloaded, once. */
+import { basePath } from './base-path.ts';
 import { hasChanges } from './dirty-form.ts';
 
 const key = 'reloaded-at';
@@ -19,7 +20,7 @@ export const canReload = (): boolean =>
 /** @returns false when the server is out of reach: its page would be a blank one. */
 export async function reloadPage(): Promise<boolean> {
   sessionStorage.setItem(key, String(Date.now()));
-  const reached = await fetch('/', { cache: 'no-store' }).then(
+  const reached = await fetch(`${basePath}/`, { cache: 'no-store' }).then(
     (answer) => answer.ok,
     () => false,
   );

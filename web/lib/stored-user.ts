@@ -1,7 +1,8 @@
 /** The logged-in user as the browser remembers it. */
 import type { User } from '../../server/contract/entities.ts';
+import { storedName } from './base-path.ts';
 
-const key = 'user';
+const key = storedName('user');
 let cached: { readonly text: string | null; readonly user: User | null } = { text: null, user: null };
 
 export function readUser(): User | null {

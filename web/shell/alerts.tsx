@@ -8,6 +8,7 @@ import type { EndpointOf } from '../../server/contract/endpoints/index.ts';
 import { Icon } from '../components/icon.tsx';
 import { Popover } from '../components/popover.tsx';
 import { call } from '../lib/api.ts';
+import { storedName } from '../lib/base-path.ts';
 import { currentLanguage } from '../lib/i18n.ts';
 import { useOptionalRead } from '../lib/read.ts';
 
@@ -32,7 +33,7 @@ const pagePaths: Readonly<Record<AlertKindName, (subject: string) => string>> = 
 export const placeOf = ({ kind, subject }: Pick<OpenAlert, 'kind' | 'subject'>): string => pagePaths[kind](subject);
 const keyOf = ({ kind, subject }: OpenAlert): string => `${kind} ${subject}`;
 
-const storeKey = 'seen-alerts';
+const storeKey = storedName('seen-alerts');
 const readSeen = (): readonly string[] => {
   try {
     const stored: unknown = JSON.parse(localStorage.getItem(storeKey) ?? '[]');

@@ -4,6 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import type { User } from '../../server/contract/entities.ts';
 import { LoginForm } from '../features/account/login-form.tsx';
+import { basePath } from '../lib/base-path.ts';
 import { endSession, writeUser } from '../lib/session.ts';
 import { readUser } from '../lib/stored-user.ts';
 
@@ -45,7 +46,7 @@ export function LoginAgain() {
       onClose={() => {
         endSession(false);
         writeUser(null);
-        location.assign('/login?expired=true');
+        location.assign(`${basePath}/login?expired=true`);
       }}
     />
   );
@@ -62,7 +63,7 @@ export function LoginForStep({ onDone }: { readonly onDone: (loggedIn: boolean) 
         writeUser(user);
         onDone(same);
         // Another user has logged in: nothing on the page belongs to them.
-        if (!same) location.assign('/');
+        if (!same) location.assign(`${basePath}/`);
       }}
       onClose={() => onDone(false)}
     />

@@ -6,9 +6,10 @@ import { Frame } from '../components/frame.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Sheet } from '../components/overlay.tsx';
 import { call } from '../lib/api.ts';
+import { storedName } from '../lib/base-path.ts';
 import { useOptionalRead } from '../lib/read.ts';
 
-const seenKey = 'notice';
+const seenKey = storedName('notice');
 
 export function NoticeButton() {
   const { t } = useTranslation();

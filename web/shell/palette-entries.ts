@@ -5,6 +5,7 @@ import { useLocation } from 'wouter';
 import type { User } from '../../server/contract/entities.ts';
 import type { IconName } from '../components/icon.tsx';
 import { call, readFile } from '../lib/api.ts';
+import { basePath } from '../lib/base-path.ts';
 import { currentLanguage } from '../lib/i18n.ts';
 import { pageLanguages } from '../lib/page-languages.ts';
 import { useOptionalRead } from '../lib/read.ts';
@@ -132,7 +133,7 @@ export function useIndexedEntries(admin: boolean, needle: string): readonly Entr
       icon: 'book' as const,
       text: heading === '' ? page : `${page} › ${heading}`,
       kind: t('nav.docs'),
-      run: () => location.assign(url),
+      run: () => location.assign(basePath + url),
     })),
   ];
 }

@@ -4,12 +4,13 @@ import { useDeferredValue, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { User } from '../../server/contract/entities.ts';
 import { Icon } from '../components/icon.tsx';
+import { storedName } from '../lib/base-path.ts';
 import { isAdmin } from '../lib/session.ts';
 import { wordScore } from '../lib/word-search.ts';
 import type { NavItem } from './nav.ts';
 import { type Entry, useFixedEntries, useFoundEntries, useIndexedEntries } from './palette-entries.ts';
 
-const recentKey = 'palette-recent';
+const recentKey = storedName('palette-recent');
 const recent = (): string[] => {
   try {
     const list: unknown = JSON.parse(localStorage.getItem(recentKey) ?? '[]');

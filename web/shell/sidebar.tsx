@@ -5,6 +5,7 @@ import { toast } from 'sonner';
 import { Link, useLocation } from 'wouter';
 import { Frame } from '../components/frame.tsx';
 import { Icon, type IconName } from '../components/icon.tsx';
+import { fileAddress } from '../lib/base-path.ts';
 import { AccountMenu, type AccountMenuProps } from './account-menu.tsx';
 import { navGroups, navItems } from './nav.ts';
 import { chatLinks, docsFor, type Status } from './status.ts';
@@ -97,7 +98,7 @@ export function Sidebar({ user, status, collapsed, onFold, onGo, onLogout }: Sid
         title={collapsed ? status?.system_name : undefined}
         className={`flex h-12 flex-none items-center gap-2.5 px-2 font-semibold text-ink-1 ${collapsed ? 'justify-center' : ''}`}
       >
-        <img src={status?.logo || '/logo.svg'} alt="" className="size-5" />
+        <img src={fileAddress(status?.logo || '/logo.svg')} alt="" className="size-5" />
         <span className={collapsed ? 'sr-only' : 'truncate'}>{status?.system_name}</span>
       </Link>
       {navGroups.map((group) => {

@@ -2,6 +2,7 @@
 
 import type { User } from '../../server/contract/entities.ts';
 import { call } from '../lib/api.ts';
+import { basePath, siteAddress, storedName } from '../lib/base-path.ts';
 import { currentLanguage } from '../lib/i18n.ts';
 import { useOptionalRead } from '../lib/read.ts';
 
@@ -80,11 +81,11 @@ const storedKeys = [
 
 async function load(): Promise<Status> {
   const status = (await call('status.get')) as Status & Readonly<Record<string, unknown>>;
-  localStorage.setItem('status', JSON.stringify(status));
+  localStorage.setItem(storedName('status'), JSON.stringify(status));
   for (const key of storedKeys) {
     const value = status[key];
-    if (value === undefined || value === null || value === '') localStorage.removeItem(key);
-    else localStorage.setItem(key, typeof value === 'object' ? JSON.stringify(value) : String(value));
+    if (value === undefined || value === null || value === '') localStorage.removeItem(storedName(key));
+    else localStorage.setItem(storedName(key), typeof value === 'object' ? JSON.stringify(value) : String(value));
   }
   return status;
 }
@@ -114,8 +115,8 @@ export function chatLinks(status: Status | undefined): readonly ChatLink[] | nul
 }
 
 /** Where clients send requests: the site's own address where it is set, else the one that is open here. One source for every page. */
-export const useServerAddress = (): string => useStatus().data?.server_address || location.origin;
+export const useServerAddress = (): string => useStatus().data?.server_address || siteAddress();
 
 /** The site's own documentation; without one, those who run the site see what the gateway carries. */
 export const docsFor = (user: User | null, status: Status | undefined): string | null =>
-  status?.docs_link || (user === null ? null : `/docs/${currentLanguage() === 'zh' ? 'zh' : 'en'}`);
+  status?.docs_link || (user === null ? null : `${basePath}/docs/${currentLanguage() === 'zh' ? 'zh' : 'en'}`);

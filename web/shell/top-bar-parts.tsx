@@ -4,6 +4,7 @@ import { Link, useLocation } from 'wouter';
 import type { User } from '../../server/contract/entities.ts';
 import { Icon } from '../components/icon.tsx';
 import { LazyMenu } from '../components/lazy-menu.tsx';
+import { fileAddress } from '../lib/base-path.ts';
 import { currentLanguage } from '../lib/i18n.ts';
 import { pageLanguages } from '../lib/page-languages.ts';
 import { useShownPage } from '../lib/page-title.ts';

@@ -48,6 +48,11 @@ export const siteRows: readonly CommandRow[] = [
       },
       { flag: '--trace-share <share>', zh: '追踪的请求比例（默认 0.1）', en: 'share of requests traced (default 0.1)' },
       { flag: '--host <address>', zh: '监听地址（默认 127.0.0.1）', en: 'address to listen on (default 127.0.0.1)' },
+      {
+        flag: '--base-path <path>',
+        zh: '反向代理在其下提供本站的路径，例如 /ai',
+        en: 'path under which a proxy serves the site, such as /ai',
+      },
     ],
     examples: ['serve', 'serve --port 4000 --data-dir /var/lib/gateway', 'serve --take-over'],
     load: async () => (await import('./serve.ts')).serve,

@@ -6,6 +6,7 @@ import {
   createLog,
   logSettings,
   metricsAddress,
+  parseBasePath,
   relayThreadCount,
   startGateway,
   traceSettings,
@@ -71,6 +72,7 @@ export const serve: CommandRun = async (context, flags) => {
   );
   const traces = traceSettings({ url: text(flags.traces), share: text(flags.traceShare) }, context.env);
   const host = text(flags.host) ?? context.env.GATEWAY_HOST ?? '127.0.0.1';
+  const basePath = parseBasePath(text(flags.basePath) ?? context.env.GATEWAY_BASE_PATH ?? '');
   await folderFree(context.dataDir);
   // A server that already runs on this folder keeps its settings; the start below reports it.
   if (lockOwner(dataDirFiles(context.dataDir)) === null)
@@ -80,7 +82,7 @@ export const serve: CommandRun = async (context, flags) => {
   const { dataDir, env } = context;
   const { report: onMigration } = new MigrationLines(context.say, (line) => lines.info(line, { event: 'migrating' }));
   const gateway = await startGateway({
-    ...{ dataDir, host, port, relayThreads, takeOver, metrics, env, log, traces, print, onMigration },
+    ...{ dataDir, host, port, basePath, relayThreads, takeOver, metrics, env, log, traces, print, onMigration },
   });
   const forget = announce(context.dataDir, gateway.url);
   // A program that reads the address may send a signal at once, so the handlers are set before it is printed.

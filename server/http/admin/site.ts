@@ -66,7 +66,7 @@ export const siteHandlers: HandlersOf<
       version: services.version,
       // Programs that read it name no language; most of them are not read in Chinese.
       language: input.lang ?? meta.requestLanguage ?? 'en',
-      origin: meta.origin,
+      address: meta.origin + meta.basePath,
       relay: relayCalls,
     }),
   'status.notice': async ({ services }) => services.status.notice(),

@@ -53,9 +53,9 @@ export const walletHandlers: HandlersOf<
     (await services.wallet.epayNotified(input)) ? 'success' : 'fail',
   'wallet.epay_notify_post': async ({ services, input }) =>
     (await services.wallet.epayNotified(input.body)) ? 'success' : 'fail',
-  'wallet.epay_return': async ({ services, input }) => {
+  'wallet.epay_return': async ({ services, meta, input }) => {
     await services.wallet.epayNotified(input);
-    return '/log';
+    return `${meta.basePath}/log`;
   },
   'wallet.stripe_webhook': async ({ services, input }) => {
     if (!(await services.wallet.stripeNotified(input.body, input.signature)))

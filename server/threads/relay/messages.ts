@@ -25,6 +25,8 @@ export interface ServingOrder {
   readonly dataDir: string;
   readonly host: string;
   readonly port: number;
+  /** Path under which a proxy serves the site, '' = none. */
+  readonly basePath: string;
   /** Other threads listen on the same port. */
   readonly shared: boolean;
   /** Another server may listen on the port together with this one, to take its place. */

@@ -91,7 +91,7 @@ export function createServing(deps: ServingDeps): Serving {
     keyHmac: vault.keyHmac,
     encryptedBlob: sealedBlobOf(vault),
     tasks: tasks.store,
-    findSession: createFindSession(files.httpSocket),
+    findSession: createFindSession(files.httpSocket, order.basePath),
     failure: (failure) => send({ kind: 'trouble', failure }),
     learnt: (fact) => send({ kind: 'learnt', fact }),
     trialCells: deps.trialCells,
@@ -329,6 +329,7 @@ function openServer(
       ...inside,
       host: order.host,
       port: order.port,
+      basePath: order.basePath,
       shared: order.sharesPort,
       forwardedSocket: order.forwardedSocket,
       mayServe: () => ledger.healthy().ok && !state.isIsolated(),
@@ -336,7 +337,7 @@ function openServer(
       leasesMs: () => (state.isAway() ? (balances.money.nodeLease?.remainingMs() ?? null) : null),
       isTrustedProxy: (address) => state.settings.isTrustedProxy(address),
       secureHost: () => state.settings.secureHost,
-      consoleAsset: createConsoleAssets(() => state.settings),
+      consoleAsset: createConsoleAssets(() => state.settings, order.basePath),
     });
   } catch (error) {
     throw portError(error, order.host, order.port);

@@ -8,6 +8,7 @@ import { attempt } from '../../lib/attempt.ts';
 import { type Status, useStatus } from '../../shell/status.ts';
 import { Or } from './card.tsx';
 import type { Entered } from './entered.ts';
+import { inviteCode } from './invite.ts';
 
 export type CodeService = 'github' | 'oidc' | 'linuxdo';
 export const serviceNames = { github: 'GitHub', oidc: 'OIDC', linuxdo: 'Linux DO' } as const;
@@ -17,7 +18,7 @@ const isOn = (service: CodeService, status: Status | undefined): boolean =>
 
 /** Leaves for the other service; it sends the browser back to /oauth/{service}. @param bind the account here is to be opened by it. */
 export async function leaveFor(service: CodeService | 'telegram', bind = false): Promise<void> {
-  const { url } = await call('oauth.begin', { type: service, aff: localStorage.getItem('aff') ?? '', bind });
+  const { url } = await call('oauth.begin', { type: service, aff: inviteCode(), bind });
   location.assign(url);
 }
 
@@ -98,7 +99,7 @@ export function ExternalLogin({ or, onEntered }: ExternalLoginProps) {
             onClose={() => setWechat(false)}
             onCode={(code) =>
               attempt(async () => {
-                onEntered(await call('oauth.wechat', { code, aff: localStorage.getItem('aff') ?? '' }));
+                onEntered(await call('oauth.wechat', { code, aff: inviteCode() }));
                 setWechat(false);
               })
             }

@@ -1,5 +1,7 @@
 /** The inviter's code from the link, kept until the reader registers. */
-const key = 'aff';
+import { storedName } from '../../lib/base-path.ts';
+
+const key = storedName('aff');
 
 export function storeInviteCode(code: string | null): void {
   if (code !== null && code !== '') localStorage.setItem(key, code);

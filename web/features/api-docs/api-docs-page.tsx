@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
+import { basePath } from '../../lib/base-path.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useRead } from '../../lib/read.ts';
 import { useUrl } from '../../lib/url.ts';
@@ -120,7 +121,7 @@ export function ApiDocsPage() {
           value={url.get('q')}
           onChange={(event) => url.set('q', event.target.value)}
         />
-        <a href="/api/openapi.json" className="button">
+        <a href={`${basePath}/api/openapi.json`} className="button">
           {t('apiDocs.download')}
         </a>
       </PageHead>

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
+import { siteAddress } from '../../lib/base-path.ts';
 import { useUser } from '../../lib/session.ts';
 
 const backToTokensMs = 1500;
@@ -22,7 +23,7 @@ export function ChatPage({ index, leave = false }: ChatPageProps) {
   const opening = useMutation({
     mutationFn: async () => {
       const chat = await call('chat.open', { index });
-      return { ...chat, url: chat.url.replaceAll('{address}', encodeURIComponent(location.origin)) };
+      return { ...chat, url: chat.url.replaceAll('{address}', encodeURIComponent(siteAddress())) };
     },
   });
   const { mutate, data, error } = opening;

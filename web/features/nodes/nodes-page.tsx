@@ -7,6 +7,7 @@ import { Command, Empty } from '../../components/empty.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
+import { basePath } from '../../lib/base-path.ts';
 import { minuteTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useList } from '../../lib/read.ts';
@@ -52,7 +53,7 @@ function OneMachine() {
           </li>
           <li>{t('nodes.balance')}</li>
         </ol>
-        <a href={`/docs/${currentLanguage()}/several-machines`} className="text-accent-text underline">
+        <a href={`${basePath}/docs/${currentLanguage()}/several-machines`} className="text-accent-text underline">
           {t('nodes.about')}
         </a>
       </Card>

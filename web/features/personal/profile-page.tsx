@@ -11,6 +11,7 @@ import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
+import { siteAddress } from '../../lib/base-path.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { grouped } from '../../lib/format.ts';
 import { useRead } from '../../lib/read.ts';
@@ -87,7 +88,7 @@ function Invite({ self }: { readonly self: User }) {
   const { t } = useTranslation();
   const money = useMoney();
   const code = useRead({ queryKey: ['invitation'], queryFn: () => call('affiliate.code') }).data ?? '';
-  const link = `${location.origin}/register?aff=${code}`;
+  const link = `${siteAddress()}/register?aff=${code}`;
   return (
     <Card title={t('personal.invite')}>
       <p className="mb-2 text-ink-2">

@@ -1,4 +1,5 @@
 /** What a reload brings back: models, settings and turns. */
+import { storedName } from '../../lib/base-path.ts';
 import { defaultSettings, noAnswer, type Settings, type Turn } from './conversation.ts';
 
 export interface Kept {
@@ -8,7 +9,7 @@ export interface Kept {
   readonly turns: readonly Turn[];
 }
 
-const key = 'playground';
+const key = storedName('playground');
 export const maxModels = 3;
 const fresh: Kept = { models: [''], settings: defaultSettings, turns: [] };
 

@@ -4,6 +4,7 @@ import { FailureNote } from '../../components/failure.tsx';
 import { Field } from '../../components/form.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call, isAnswered } from '../../lib/api.ts';
+import { basePath } from '../../lib/base-path.ts';
 import { usePageTitle } from '../../lib/page-title.ts';
 import { useList } from '../../lib/read.ts';
 import { writeUser } from '../../lib/session.ts';
@@ -105,7 +106,7 @@ export function SetupPage() {
         DemoSiteEnabled: mode === 'demo',
       });
       setPhase('done');
-      if (state.root_init) return void setTimeout(() => location.assign('/login'), reloadMs);
+      if (state.root_init) return void setTimeout(() => location.assign(`${basePath}/login`), reloadMs);
       // A reader who has just chosen a password need not type it again, and goes on with the next step.
       const entered = await call('session.login', {
         username: text('username').trim(),
@@ -117,7 +118,7 @@ export function SetupPage() {
         // It can be changed later: what went wrong here stops nobody.
         if (site !== '') await call('option.set', { key: 'SystemName', value: site }).catch(() => null);
       }
-      setTimeout(() => location.assign(entered === null ? '/login' : '/first'), reloadMs);
+      setTimeout(() => location.assign(basePath + (entered === null ? '/login' : '/first')), reloadMs);
     } catch (failure) {
       setPhase('open');
       setError(isAnswered(failure) ? failure.message : t('setup.failed'));

@@ -8,6 +8,7 @@ import { Icon } from '../../components/icon.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
+import { siteAddress } from '../../lib/base-path.ts';
 import { grouped } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useRead } from '../../lib/read.ts';
@@ -108,7 +109,7 @@ function OwnAbout() {
         <h2 id="about-call" className="-mb-1 font-semibold">
           {t('site.call')}
         </h2>
-        <BaseUrl address={status?.server_address || location.origin} />
+        <BaseUrl address={status?.server_address || siteAddress()} />
         <CallExample
           title={t('site.example')}
           model={smallModel(models.map(({ model_name: name }) => name)) || 'gpt-4o-mini'}

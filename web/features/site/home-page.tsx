@@ -15,6 +15,7 @@ import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
+import { siteAddress } from '../../lib/base-path.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { sizeText } from '../../lib/currency.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
@@ -267,7 +268,7 @@ function OwnHome() {
   const prices = usePrices();
   const held = useHeld([prices, useLevels()].some(({ isPending }) => isPending));
   if (held) return <Waiting />;
-  const address = status?.server_address || location.origin;
+  const address = status?.server_address || siteAddress();
   const mayRegister = status?.register_enabled === true && status.self_use_mode_enabled !== true;
   const model = smallModel(prices.data?.data.map(({ model_name: name }) => name) ?? []) || 'gpt-4o-mini';
   return (

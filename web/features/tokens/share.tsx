@@ -6,6 +6,7 @@ import { Sheet } from '../../components/overlay.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
+import { siteAddress } from '../../lib/base-path.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { relative } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
@@ -28,7 +29,7 @@ export function ShareKey({ token, refresh, onClose }: ShareKeyProps) {
   const make = () =>
     attempt(async () => {
       const { path, until: ends } = await call('token.share', { id: token.id, hours: Number(hours) });
-      setMade({ link: `${location.origin}${path}`, until: ends });
+      setMade({ link: siteAddress() + path, until: ends });
       await refresh();
     });
   const withdraw = () =>

@@ -8,6 +8,7 @@ import { CheckedForm } from '../../components/checked-form.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
+import { siteAddress } from '../../lib/base-path.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useRead } from '../../lib/read.ts';
 import { useMoney, useMoneyDetails } from '../../shell/money.ts';
@@ -67,7 +68,7 @@ export function Invite({ onTransferred }: InviteProps) {
   const details = useMoneyDetails();
   const self = useRead({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
   const invitation = useRead({ queryKey: ['invitation'], queryFn: () => call('affiliate.code') }).data;
-  const invite = `${location.origin}/register?aff=${invitation}`;
+  const invite = `${siteAddress()}/register?aff=${invitation}`;
   return (
     <section
       aria-label={t('wallet.invite')}
