@@ -90,7 +90,7 @@ export function MenuButton({ open, onMenu }: { readonly open: boolean; readonly 
 export function Brand({ status }: { readonly status: Status | undefined }) {
   return (
     <Link href="/" className="flex min-w-0 items-center gap-2 font-semibold text-ink-1">
-      <img src={status?.logo || '/logo.svg'} alt="" className="size-5" />
+      <img src={fileAddress(status?.logo || '/logo.svg')} alt="" className="size-5" />
       <span className="truncate max-sm:sr-only">{status?.system_name}</span>
     </Link>
   );
