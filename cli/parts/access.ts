@@ -20,9 +20,13 @@ export const setupLink = (url: string, code: string): string =>
 /** The remote address, else the one the server on this data directory listens on. */
 export function addressOf(context: Context): string {
   if (context.url !== '') return context.url.replace(/\/$/, '');
-  const file = fileOf(context.dataDir);
-  const port = context.env.GATEWAY_PORT ?? '3000';
-  return existsSync(file) ? readFileSync(file, 'utf8').trim() : `http://127.0.0.1:${port}`;
+  return announcedAddress(context.dataDir) ?? `http://127.0.0.1:${context.env.GATEWAY_PORT ?? '3000'}`;
+}
+
+/** Where the server on this data directory listens; null = none runs. */
+export function announcedAddress(dataDir: string): string | null {
+  const file = fileOf(dataDir);
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : null;
 }
 
 export const audiences = ['openai', 'anthropic', 'gemini'] as const;

@@ -43,7 +43,10 @@ test('every entry of the rail opens, again after a reload, and Back leads back',
   expect(links.length).toBeGreaterThan(8);
   // Pages of the site have no rail.
   for (const link of new Set(links.filter((one) => !['/ai/', '/ai/about'].includes(one)))) {
-    await rail.and(page.locator(`[href="${link}"]`)).first().click();
+    await rail
+      .and(page.locator(`[href="${link}"]`))
+      .first()
+      .click();
     await page.waitForURL((to) => to.pathname === link);
     await page.locator('main h1').first().waitFor();
     await settled(page);
@@ -96,7 +99,9 @@ test('what the browser keeps carries the path, so that a second site on the host
   expect(names).toContain('/aiuser');
   expect(names).not.toContain('user');
   const cookies = await page.context().cookies();
-  expect(cookies.map(({ path }) => path)).toSatisfy((all: string[]) => all.length > 0 && all.every((one) => one === '/ai'));
+  expect(cookies.map(({ path }) => path)).toSatisfy(
+    (all: string[]) => all.length > 0 && all.every((one) => one === '/ai'),
+  );
 });
 
 test('the way out leads to the login under the path', async () => {

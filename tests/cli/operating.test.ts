@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { announce } from '../../cli/parts/access.ts';
 import { openOld } from '../support/old-schema.ts';
 import { createRunner, type Runner } from './runner.ts';
 
@@ -47,4 +48,24 @@ test('doctor reports a failed backup although none is scheduled, in the reader�
     expect(rows.find(({ check }) => check === 'backups')?.detail).toMatch(words);
     expect(await said.run(['backup', 'status'])).toMatch(language === 'en' ? /no credentials/ : /缺少对象存储/);
   }
+});
+
+test.each([
+  ['http://127.0.0.1:3000/ai', 'https://example.com/ai/', null],
+  ['http://127.0.0.1:3000', 'https://example.com', null],
+  ['http://127.0.0.1:3000/ai', '', null],
+  ['http://127.0.0.1:3000/ai', 'https://example.com', 'gateway option set ServerAddress=https://example.com/ai'],
+  ['http://127.0.0.1:3000', 'https://example.com/ai', 'gateway option set ServerAddress=https://example.com'],
+])('doctor compares the path of the site with its address: %s, %j', async (listening, address, fix) => {
+  if (address !== '') await runner.run(['option', 'set', `ServerAddress=${address}`]);
+  const proxy = async () => {
+    const rows: { check: string; result: string; fix?: string }[] = await runner.json(['doctor']);
+    return rows.find(({ check }) => check === 'proxy');
+  };
+  await runner.json(['option', 'list']);
+  const forget = announce(join(dir, 'data'), listening);
+  expect(await proxy()).toMatchObject(fix === null ? { result: 'ok' } : { result: 'warn', fix });
+  forget();
+  // The path of a server that does not run is unknown.
+  expect(await proxy()).toMatchObject({ result: 'ok' });
 });

@@ -7,6 +7,7 @@ import { reasonIn } from '../../../server/contract/storage-reasons.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { type CommandRun, type FlagValues, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { announcedAddress } from '../../parts/access.ts';
 import { type Finding, ok, wrong } from '../../parts/finding.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
 import { type ProxyName, proxies } from '../../parts/proxy-lines.ts';
@@ -76,9 +77,28 @@ async function database(context: Context): Promise<readonly Finding[]> {
   ];
 }
 
-/** Behind a proxy that is not declared all callers are one address: for limits of connections and for wrong passwords. */
+const pathnameOf = (url: string): string => (URL.parse(url)?.pathname ?? '').replace(/\/+$/, '');
+
+/**
+ * Behind a proxy that is not declared all callers are one address: for limits of connections and for wrong passwords.
+ * Links in mails and callbacks of sign-in are made from ServerAddress.
+ */
 async function proxy(context: Context): Promise<Finding> {
-  const { undeclared_proxy: address = '' } = await (await context.client()).call('local.check');
+  const client = await context.client();
+  const { undeclared_proxy: address = '' } = await client.call('local.check');
+  const stored = (await client.call('option.list')).find(({ key }) => key === 'ServerAddress')?.value ?? '';
+  const announced = announcedAddress(context.dataDir);
+  const basePath = pathnameOf(announced ?? '');
+  if (announced !== null && address === '' && stored !== '' && pathnameOf(stored) !== basePath)
+    return wrong(
+      'proxy',
+      'warn',
+      context.say(
+        `本站在路径 ${basePath || '/'} 下提供，而 ServerAddress 是 ${stored}`,
+        `the site is served under ${basePath || '/'}, and ServerAddress is ${stored}`,
+      ),
+      `gateway option set ServerAddress=${URL.parse(stored)?.origin ?? 'https://...'}${basePath}`,
+    );
   return address === ''
     ? ok('proxy', '')
     : wrong(
