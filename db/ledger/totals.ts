@@ -1,5 +1,6 @@
 /** Sums of one batch: a busy user's row is written once per commit, not once per request. */
 import type { CounterChange, Posting } from '../../server/billing/ledger/core.ts';
+import { amountIn } from '../../server/contract/budgets.ts';
 
 export interface AccountTotal {
   balance: number;
@@ -19,13 +20,23 @@ export const noTotal: Readonly<AccountTotal> = {
   paidIn: 0,
 };
 
+/** What a budget has used more, or less, in a window. */
+export interface BudgetTotal {
+  readonly budgetId: number;
+  readonly windowAt: number;
+  used: number;
+}
+
 export interface Totals {
   readonly accounts: ReadonlyMap<number, Readonly<AccountTotal>>;
   readonly tokens: ReadonlyMap<number, { readonly used: number; readonly at: number }>;
   readonly channels: ReadonlyMap<number, number>;
   readonly hours: ReadonlyMap<string, CounterChange>;
+  /** Use of budgets; null = none. */
+  readonly budgets: ReadonlyMap<string, BudgetTotal> | null;
   post(posting: Posting): void;
   use(usage: CounterChange): void;
+  count(budgetId: number, windowAt: number, amount: number): void;
   /** Balance not written yet. */
   balance(account: number): number;
   /** Change of what the user owes to `overrun`, not written yet. */
@@ -50,11 +61,24 @@ export function createTotals(): Totals {
     return fresh;
   };
 
+  let budgets: Map<string, BudgetTotal> | null = null;
+  const count = (budgetId: number, windowAt: number, amount: number): void => {
+    budgets ??= new Map();
+    const key = `${budgetId} ${windowAt}`;
+    const known = budgets.get(key);
+    if (known === undefined) budgets.set(key, { budgetId, windowAt, used: amount });
+    else known.used += amount;
+  };
+
   return {
     accounts,
     tokens,
     channels,
     hours,
+    get budgets() {
+      return budgets;
+    },
+    count,
     post({ debit, credit, amount, kind }) {
       const payer = account(debit);
       const payee = account(credit);
@@ -88,6 +112,9 @@ export function createTotals(): Totals {
       const token = tokens.get(usage.tokenId) ?? { used: 0, at: 0 };
       tokens.set(usage.tokenId, { used: token.used + usage.quota, at: Math.max(token.at, usage.at) });
       channels.set(usage.channelId, (channels.get(usage.channelId) ?? 0) + usage.quota);
+      const { budgets: parts = [], quota, requests, tokens: read } = usage;
+      for (let at = 0; at < parts.length; at += 3)
+        count(parts[at] ?? 0, parts[at + 1] ?? 0, amountIn(parts[at + 2] ?? 0, quota, requests, read));
     },
     balance: (id) => accounts.get(id)?.balance ?? 0,
     overrun: (id) => accounts.get(id)?.overrun ?? 0,

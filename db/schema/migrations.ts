@@ -194,6 +194,33 @@ const shared: readonly SharedMigration[] = [
     ],
   },
   {
+    name: '0018-budgets',
+    statements: ({ integer, text, serial, rowed, rowless, followNew }) => [
+      `CREATE TABLE budgets (
+  id ${serial},
+  holder ${text} NOT NULL CHECK (holder IN ('token', 'user', 'group', 'site')),
+  subject ${text} NOT NULL DEFAULT '',
+  period ${text} NOT NULL CHECK (period IN ('5h', 'day', 'week', 'month', 'total')),
+  unit ${text} NOT NULL CHECK (unit IN ('money', 'requests', 'tokens')),
+  amount ${integer} NOT NULL CHECK (amount >= 0),
+  zone ${text} NOT NULL DEFAULT '',
+  raise_amount ${integer} NOT NULL DEFAULT 0 CHECK (raise_amount >= 0),
+  raise_until ${integer} NOT NULL DEFAULT 0,
+  counted ${integer} NOT NULL DEFAULT 0,
+  created_at ${integer} NOT NULL,
+  updated_at ${integer} NOT NULL,
+  UNIQUE (holder, subject, period, unit)
+)${rowed}`,
+      `CREATE TABLE budget_use (
+  budget_id ${integer} NOT NULL,
+  window_at ${integer} NOT NULL,
+  used ${integer} NOT NULL CHECK (used >= 0),
+  PRIMARY KEY (budget_id, window_at)
+)${rowless}`,
+      ...followNew('budgets', 'id', 'holder, subject, period, unit, amount, zone, raise_amount, raise_until'),
+    ],
+  },
+  {
     // Whose money it was: the log keeps numbers of names that clients give.
     name: '0019-names',
     statements: ({ integer, text, rowless }) => [

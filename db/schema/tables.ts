@@ -384,6 +384,38 @@ export const tables = {
     { followed: ['name', 'enabled', 'boundary', 'targets'] },
   ),
 
+  /** What keys, users, groups and the site may use in a window: server/contract/budgets.ts. */
+  budgets: table(
+    {
+      id: serial,
+      holder: text.check("holder IN ('token', 'user', 'group', 'site')"),
+      /** Id of the token or user, name of the group; '' = the site. */
+      subject: text.default(''),
+      period: text.check("period IN ('5h', 'day', 'week', 'month', 'total')"),
+      unit: text.check("unit IN ('money', 'requests', 'tokens')"),
+      amount: int.check('amount >= 0'),
+      /** IANA name; '' = UTC. */
+      zone: text.default(''),
+      /** Added to the amount until `raise_until`. */
+      raise_amount: int.default(0).check('raise_amount >= 0'),
+      raise_until: int.default(0),
+      /** 1 = what was used before the budget was made is in its use. */
+      counted: int.default(0),
+      created_at: int,
+      updated_at: int,
+    },
+    {
+      constraints: ['UNIQUE (holder, subject, period, unit)'],
+      followed: ['holder', 'subject', 'period', 'unit', 'amount', 'zone', 'raise_amount', 'raise_until'],
+    },
+  ),
+
+  /** What was used of a budget in the window that began at `window_at`. Written by the ledger alone. */
+  budget_use: table(
+    { budget_id: int, window_at: int, used: int.check('used >= 0') },
+    { key: ['budget_id', 'window_at'] },
+  ),
+
   saved_filters: table(
     { id: serial, user_id: int, place: text, name: text, query: text, created_at: int },
     { constraints: ['UNIQUE (user_id, place, name)'] },
@@ -720,6 +752,7 @@ export type CallbacksTable = Schema['callbacks'];
 export type AccessTokensTable = Schema['access_tokens'];
 export type SignInsTable = Schema['sign_ins'];
 export type VirtualModelsTable = Schema['virtual_models'];
+export type BudgetsTable = Schema['budgets'];
 export type SavedFiltersTable = Schema['saved_filters'];
 export type SessionsTable = Schema['sessions'];
 export type SecondFactorsTable = Schema['second_factors'];

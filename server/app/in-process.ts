@@ -76,7 +76,7 @@ export async function relayOn(
   { database, vault, ledger }: Omit<Parts, 'collect' | 'close'>,
   overrides: Pick<RelayDeps, 'balances' | 'counter' | 'tasks' | 'failure' | 'findSession'> & Partial<RelayDeps>,
 ) {
-  const state = createRelayState(overrides.balances.money.accounts, Date.now);
+  const state = createRelayState(overrides.balances.watcher, Date.now);
   const source = createSnapshotSource({ database, vault });
   state.apply(await source.load());
   const relay = createRelay({

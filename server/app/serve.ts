@@ -116,7 +116,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     if (missing !== null) options.print(missingPostings(missing));
     ledger.onRejected((ref, reason) => options.print(`settlement of ${ref} was turned down: ${reason}`));
     ledger.onBalance(balances.money.accounts.credit);
-    const state = createRelayState(balances.money.accounts, Date.now);
+    const state = createRelayState(balances.watcher, Date.now);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
     const descriptors = openDescriptors();
     const { env, print, metrics = null, log = defaultLogSettings } = options;

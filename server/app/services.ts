@@ -26,6 +26,7 @@ import type { DataFolder } from '../domain/backup/home.ts';
 import { createScheduledBackups, type ScheduledBackups } from '../domain/backup/scheduled.ts';
 import { createMaintenance, type MaintenanceService } from '../domain/backup/service.ts';
 import { type BackupOrder, verifiedBackup } from '../domain/backup/verified.ts';
+import { type BudgetsService, createBudgets } from '../domain/budgets/service.ts';
 import { type BulkTests, createBulkTests } from '../domain/channels/bulk-tests.ts';
 import { type CapabilityService, createCapabilities } from '../domain/channels/capabilities.ts';
 import { type ChannelFactsService, createChannelFacts } from '../domain/channels/facts.ts';
@@ -124,6 +125,7 @@ export interface Services {
   readonly channels: ChannelsService;
   readonly channelFacts: ChannelFactsService;
   readonly virtualModels: VirtualModelsService;
+  readonly budgets: BudgetsService;
   readonly chains: ChainExplanation;
   readonly upstreamProbe: UpstreamProbeService;
   readonly bulkTests: BulkTests;
@@ -282,6 +284,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     }),
   });
   const virtualModels = createVirtualModels(deps);
+  const budgets = createBudgets(deps);
   const chains = createChainExplanation({
     channels: createChannelsRepository(deps.database),
     virtualModels: virtualModels.list,
@@ -356,6 +359,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
       ...{ turns: deps.turns, now: deps.now, report },
     }),
     virtualModels,
+    budgets,
     chains,
     routes: createRoutes({
       repository: createChannelsRepository(deps.database),

@@ -1,12 +1,14 @@
 /** What the ledger and the leases ask of a database, and what a database reports to them: implemented in `db/ledger/sqlite` and `db/ledger/postgres`. */
+
+import type { BudgetParts } from '../contract/budgets.ts';
 import type { Period } from '../contract/period.ts';
-import type { BalanceEvent, LedgerCommand, LedgerResult, LogEntry } from './ledger/commands.ts';
+import type { LedgerCommand, LedgerResult, LogEntry, MoneyEvent } from './ledger/commands.ts';
 
 export interface Outcome {
   /** In the order of the commands. */
   readonly results: readonly LedgerResult[];
   /** To publish after the commit. */
-  readonly events: readonly BalanceEvent[];
+  readonly events: readonly MoneyEvent[];
 }
 
 export interface LedgerStore {
@@ -55,8 +57,8 @@ export interface StoredHold {
   readonly log: string;
 }
 
-/** The log row that recovery would write, and whether it is self-use. */
-export type HeldLog = LogEntry & { readonly house?: boolean };
+/** The log row that recovery would write, whether it is self-use, and the budgets that it counts in. */
+export type HeldLog = LogEntry & { readonly house?: boolean; readonly budgets?: BudgetParts };
 
 /** Counts of what was checked, and violations in words. */
 export interface LedgerStats {

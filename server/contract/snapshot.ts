@@ -1,5 +1,6 @@
 /** What the relay knows: plain data published by the control thread, never read from SQL by the relay itself. */
 
+import type { BudgetSnapshot } from './budgets.ts';
 import type { FactsOfChannel } from './channel-facts.ts';
 import type { Period } from './period.ts';
 import type { VirtualModel } from './virtual-models.ts';
@@ -142,6 +143,8 @@ export interface Snapshot {
   readonly facts?: readonly FactsOfChannel[];
   /** Absent = there are none. */
   readonly virtualModels?: readonly VirtualModel[];
+  /** Absent = there are none. */
+  readonly budgets?: readonly BudgetSnapshot[];
   /** Machines that serve the site together, where it is not one. */
   readonly nodes?: NodeCount;
   /** Absent where everything is known. */
@@ -176,6 +179,10 @@ export interface SnapshotDelta {
   readonly facts?: readonly FactsOfChannel[];
   /** All of them, where one has changed; absent = as before. */
   readonly virtualModels?: readonly VirtualModel[];
+  /** Those that have changed; absent = as before. */
+  readonly budgets?: readonly BudgetSnapshot[];
+  /** Those that are gone. */
+  readonly budgetsGone?: readonly number[];
   /** As many machines serve the site now; absent = as many as before. */
   readonly nodes?: NodeCount;
   /** Absent = as before. */

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import type { Balances } from '../billing/balances/money.ts';
 import type { CommandAnswer, CommandMessage, LedgerClient } from '../billing/ledger/client.ts';
 import type { Settle } from '../billing/ledger/commands.ts';
+import { amountIn, type BudgetParts } from '../contract/budgets.ts';
 import { AppError } from '../contract/errors.ts';
 import type { TaskCallAnswer } from '../relay/endpoints/tasks/calls.ts';
 import type { ToControl } from '../threads/control/messages.ts';
@@ -162,9 +163,17 @@ function createBills({ balances, ledger, control }: ReserveDeps, line: Line<From
   const remote = createRemoteReservations(balances.money);
   const writing = new Set<Promise<unknown>>();
 
-  const charge = ({ userId, tokenId, amount, house: selfUse = false }: Settle): void => {
+  const charge = ({ userId, tokenId, amount, tokens, budgets, house: selfUse = false }: Settle): void => {
     const account = balances.account(userId, tokenId);
     remote.underLock(account.stripe, () => account.settle({ reserved: 0, charged: amount, selfUse }));
+    if (budgets !== undefined) use(budgets, amount, tokens);
+  };
+  const use = (parts: BudgetParts, amount: number, tokens: number): void => {
+    for (const holder of balances.budgets.all())
+      remote.underLock(holder.stripe, () => {
+        for (let at = 0; at < parts.length; at += 3)
+          holder.useOf(parts[at] ?? 0, parts[at + 1] ?? 0, amountIn(parts[at + 2] ?? 0, amount, 1, tokens));
+      });
   };
 
   return {

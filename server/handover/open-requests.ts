@@ -1,7 +1,8 @@
 /** Reservations of the old process's open requests, held a second time by the new process, so that the money cannot be spent twice before they end. */
 
+import { HolderSlot } from '../billing/balances/budgets.ts';
 import type { Money } from '../billing/balances/money.ts';
-import { groupStripe, userStripe } from '../billing/balances/shared-memory.ts';
+import { groupStripe, holderStripe, userStripe } from '../billing/balances/shared-memory.ts';
 import { KeySlot, RateSlot, UserSlot } from '../billing/balances/slot.ts';
 
 export interface OpenMoney {
@@ -15,6 +16,8 @@ export interface OpenMoney {
     running: number,
   ])[];
   readonly groups: readonly (readonly [name: string, running: number])[];
+  /** Of budgets; absent = they hold nothing. */
+  readonly holders?: readonly (readonly [key: string, money: number, requests: number, tokens: number])[];
 }
 
 interface Named {
@@ -39,13 +42,19 @@ export function openMoneyOf({ memory, accounts }: Money, { users, tokens }: Name
     ].map((cell) => get(cap + cell));
     return [id, userId, held, max, budget, running];
   });
-  const ofGroups = accounts
-    .slotIndexes([], [])
-    .groups.map(([name, place]) => [name, get(place + RateSlot.running)] as const);
+  const { groups, holders = [] } = accounts.slotIndexes([], []);
+  const ofHolders = holders
+    .map(([key, place]): NonNullable<OpenMoney['holders']>[number] => {
+      const held = place + HolderSlot.held;
+      return [key, get(held), get(held + 1), get(held + 2)];
+    })
+    .filter(([, ...amounts]) => amounts.some((amount) => amount > 0));
+  const ofGroups = groups.map(([name, place]) => [name, get(place + RateSlot.running)] as const);
   return {
     users: ofUsers.filter(([, held, max]) => held + max > 0),
     tokens: ofTokens.filter(([, , ...amounts]) => amounts.some((amount) => amount > 0)),
     groups: ofGroups.filter(([, running]) => running > 0),
+    ...(ofHolders.length === 0 ? {} : { holders: ofHolders }),
   };
 }
 
@@ -76,7 +85,7 @@ export function createRemoteReservations({ memory, accounts }: Money): RemoteRes
   };
   return {
     underLock,
-    set({ users, tokens, groups }) {
+    set({ users, tokens, groups, holders = [] }) {
       const amountByCell = new Map<number, () => number>();
       const want = (stripe: number, place: number, amounts: readonly (readonly [number, () => number])[]) => {
         if (place === 0) return;
@@ -106,6 +115,14 @@ export function createRemoteReservations({ memory, accounts }: Money): RemoteRes
       for (const [name, running] of groups) {
         const place = accounts.group(name);
         want(groupStripe(place), place, [[RateSlot.running, () => running]]);
+      }
+      for (const [key, ...amounts] of holders) {
+        const place = accounts.holder(key);
+        want(
+          holderStripe(place),
+          place,
+          amounts.map((amount, unit) => [HolderSlot.held + unit, () => amount] as const),
+        );
       }
       for (const cell of new Set([...taken.keys(), ...amountByCell.keys()]))
         underLock(stripes.get(cell) ?? 0, () => reserve(cell, amountByCell.get(cell)?.() ?? 0));

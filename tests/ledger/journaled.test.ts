@@ -8,7 +8,7 @@ import { JournaledStore } from '../../db/ledger/sqlite/journaled.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
 import { newestSqlite } from '../../db/schema/migrations.ts';
-import type { BalanceEvent, LedgerCommand, LedgerResult } from '../../server/billing/ledger/commands.ts';
+import type { LedgerCommand, LedgerResult, MoneyEvent } from '../../server/billing/ledger/commands.ts';
 import { LedgerEngine, type StoreHealth } from '../../server/billing/ledger/engine.ts';
 import { settlePending } from '../../server/billing/ledger/pending.ts';
 import type { LedgerStore } from '../../server/billing/ports.ts';
@@ -53,7 +53,7 @@ async function opened({
   const store = change(createLedgerStore(disk.raw));
   const files: [MemoryFile, MemoryFile] = [new MemoryFile(bytes), new MemoryFile(bytes)];
   const time = new VirtualTime();
-  const events: BalanceEvent[] = [];
+  const events: MoneyEvent[] = [];
   const rejected: string[] = [];
   const health: StoreHealth[] = [];
   const journaled = new JournaledStore({
@@ -110,7 +110,7 @@ test('what is not journaled finds everything before it in the tables', async () 
   expect(postings()).toEqual(['a']);
   // The overrun is paid back first: 500 of 600.
   expect(balanceOf(books.raw, 1)).toBe(100);
-  expect(events.map(({ delta, overrun }) => [delta, overrun])).toEqual([
+  expect(events.map((event) => (event.kind === 'balance' ? [event.delta, event.overrun] : null))).toEqual([
     [500, 500],
     [100, -500],
   ]);

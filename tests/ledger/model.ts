@@ -64,7 +64,7 @@ export function play(model: Model, command: LedgerCommand): 'done' | 'duplicate'
     model.holds.set(ref, { userId: command.userId, observed: command.observed });
     return 'done';
   }
-  if (command.type === 'note') return 'done';
+  if (command.type === 'note' || command.type === 'budget') return 'done';
   if (command.type === 'void') {
     model.holds.delete(ref);
     return 'done';

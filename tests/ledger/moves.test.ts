@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { BalanceEvent, LedgerCommand } from '../../server/billing/ledger/commands.ts';
+import type { LedgerCommand, MoneyEvent } from '../../server/billing/ledger/commands.ts';
 import type { DirectLedger } from '../../server/threads/ledger/direct.ts';
 import { type LedgerState, openSelectedLedger } from './open-ledger.ts';
 import { grant, redeem, refund, reward, settle, topUp, transfer } from './support.ts';
 
 let state: LedgerState;
 let ledger: DirectLedger;
-let events: BalanceEvent[];
+let events: MoneyEvent[];
 
 beforeEach(async () => {
   state = await openSelectedLedger();

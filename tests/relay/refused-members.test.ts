@@ -566,7 +566,13 @@ test('a member that may not be left out is not noted, stored or obeyed', async (
 test('what has expired is sent again, and another thread is given what holds', () => {
   let now = 1_000_000;
   const ignored = () => undefined;
-  const watcher = { observeUser: ignored, observeToken: ignored, evictUser: ignored, evictToken: ignored };
+  const watcher = {
+    observeUser: ignored,
+    observeToken: ignored,
+    evictUser: ignored,
+    evictToken: ignored,
+    observeBudgets: ignored,
+  };
   const state = createRelayState(watcher, () => now);
   const fact = (member: string, expiresAt: number) => ({ channelId: 3, model: 'm', member, expiresAt });
   const known = [fact('openai-chat:seed', 2000), fact('openai-chat:top_p', 0), fact('openai-chat:messages', 0)];

@@ -332,7 +332,13 @@ test('of many plans the ones that were used last stay', () => {
 
 test('users and keys drop no plan, a channel those of its own models, an option all', () => {
   const nothing = () => undefined;
-  const accounts = { observeUser: nothing, observeToken: nothing, evictUser: nothing, evictToken: nothing };
+  const accounts = {
+    observeUser: nothing,
+    observeToken: nothing,
+    evictUser: nothing,
+    evictToken: nothing,
+    observeBudgets: nothing,
+  };
   const state = createRelayState(accounts, () => 0);
   const serving = (id: number, models: readonly string[], more: Partial<ChannelSnapshot> = {}): ChannelSnapshot => ({
     ...channelOf(plain, id),

@@ -6,7 +6,7 @@ import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import type { Database, SqliteDatabase } from '../../db/open.ts';
 import { openLine } from '../../db/postgres/line.ts';
 import type { PostgresDatabase } from '../../db/postgres/open.ts';
-import type { BalanceEvent, LedgerCommand, LedgerResult } from '../../server/billing/ledger/commands.ts';
+import type { LedgerCommand, LedgerResult, MoneyEvent } from '../../server/billing/ledger/commands.ts';
 import { LedgerEngine } from '../../server/billing/ledger/engine.ts';
 import type { Outcome } from '../../server/billing/ports.ts';
 import { AppError } from '../../server/contract/errors.ts';
@@ -45,7 +45,7 @@ async function onServer({ place }: PostgresDatabase): Promise<TestLedger> {
     now: () => Math.floor(Date.now() / 1000),
   });
   await store.probe();
-  const listeners: ((event: BalanceEvent) => void)[] = [];
+  const listeners: ((event: MoneyEvent) => void)[] = [];
   const engine = new LedgerEngine({
     store,
     onBalance: (event) => {

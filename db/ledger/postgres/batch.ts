@@ -1,11 +1,11 @@
 /** Decides a batch upon rows that are locked: the same rules as everywhere, and who pays out of which lease. */
 import {
   Account,
-  type BalanceEvent,
   type Hold,
   type LedgerCommand,
   type LedgerResult,
   type LogEntry,
+  type MoneyEvent,
   type Settle,
   type Void,
 } from '../../../server/billing/ledger/commands.ts';
@@ -53,7 +53,7 @@ export function decideBatch(
     add: (name) => void writes.names.push(name),
   };
   const ends = new Map<string, EndRow>(known.ends);
-  const events: BalanceEvent[] = [];
+  const events: MoneyEvent[] = [];
   const after: AccountAfter = {
     version: (id) => (known.accounts.get(id)?.version ?? 0) + totals.movements(id),
     paidIn: (id) => (known.accounts.get(id)?.paid_in ?? 0) + totals.paidIn(id),

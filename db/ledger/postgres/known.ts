@@ -99,6 +99,8 @@ function wantOf(command: LedgerCommand, needed: Needed): void {
     case 'note':
       needed.ends.add(noteRef(ref));
       return;
+    case 'budget':
+      return;
     default:
       needed.moves = true;
       needed.accounts.add(command.userId);

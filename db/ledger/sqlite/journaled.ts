@@ -3,7 +3,7 @@
  * journal, and reaches the tables a moment later, in batches. Everything else goes to the tables at once, behind it.
  */
 
-import type { BalanceEvent, LedgerCommand, LedgerResult } from '../../../server/billing/ledger/commands.ts';
+import type { LedgerCommand, LedgerResult, MoneyEvent } from '../../../server/billing/ledger/commands.ts';
 import { isQuota } from '../../../server/billing/ledger/core.ts';
 import type { LedgerStore, Outcome } from '../../../server/billing/ports.ts';
 import { reasonText } from '../../../server/contract/storage-reasons.ts';
@@ -13,7 +13,7 @@ import { busyTimeoutMs } from '../../open.ts';
 
 export interface JournaledDeps {
   readonly store: LedgerStore;
-  readonly onBalance: (event: BalanceEvent) => void;
+  readonly onBalance: (event: MoneyEvent) => void;
   /** The tables turned down what had been acknowledged. */
   readonly onRejected: (command: LedgerCommand, result: LedgerResult) => void;
   /** There is something for a journal; called until one is there. */

@@ -2,12 +2,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Database as RawDatabase } from 'better-sqlite3';
 import {
-  type BalanceEvent,
+  type CountBudget,
   finalRef,
   type Hold,
   type LedgerCommand,
   type LedgerResult,
+  type MoneyEvent,
   pairedRef,
+  type Refund,
 } from '../../../server/billing/ledger/commands.ts';
 import {
   correct,
@@ -94,12 +96,42 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   };
 
   const writeHold = (hold: Hold): LedgerResult => {
-    const { ref, userId, tokenId, channelId, estimate, observed, at, house: selfUse } = hold;
-    const log: HeldLog = selfUse === true ? { ...hold.log, house: selfUse } : hold.log;
+    const { ref, userId, tokenId, channelId, estimate, observed, at, house: selfUse, budgets } = hold;
+    const known: HeldLog = selfUse === true ? { ...hold.log, house: selfUse } : hold.log;
+    const log: HeldLog = budgets === undefined ? known : { ...known, budgets };
     putHold.run(ref, userId, tokenId, channelId, estimate, observed, epoch, at, JSON.stringify(log));
     // Its end may follow in the same batch. A reference that a rollback leaves here costs a DELETE that finds nothing.
     openHolds.add(ref);
     return { status: 'done' };
+  };
+
+  const usedBefore = raw.prepare<number>('SELECT used FROM budget_use WHERE budget_id = ? AND window_at = ?').pluck();
+  // Windows at hand that the settlement lay in.
+  const budgetsOf = raw.prepare<{ budgetId: number; windowAt: number }>(
+    `SELECT b.id AS budgetId, u.window_at AS windowAt FROM budgets b JOIN budget_use u ON u.budget_id = b.id
+     WHERE b.unit = 'money' AND u.window_at <= ? AND u.window_at = (SELECT max(window_at) FROM budget_use WHERE budget_id = b.id)
+       AND ((b.holder = 'token' AND b.subject = ?) OR (b.holder = 'user' AND b.subject = ?)
+         OR (b.holder = 'group' AND b.subject = (SELECT group_name FROM users WHERE id = ?)) OR b.holder = 'site')`,
+  );
+
+  /** Never below zero. @returns what changed, for the memory. */
+  const counted = (
+    { budgetId, windowAt, delta }: Omit<CountBudget, 'type' | 'ref'>,
+    totals: LedgerTotals,
+  ): MoneyEvent => {
+    const waits = totals.budgets?.get(`${budgetId} ${windowAt}`)?.used ?? 0;
+    const change = Math.max(delta, -((usedBefore.get(budgetId, windowAt) ?? 0) + waits));
+    totals.count(budgetId, windowAt, change);
+    return { kind: 'budget', budgetId, windowAt, delta: change };
+  };
+
+  /** What is given back is used no more. */
+  const refunded = ({ of, userId, amount }: Refund, state: LedgerState, totals: LedgerTotals): MoneyEvent[] => {
+    const settled = state.posting(of);
+    if (settled === undefined) return [];
+    return budgetsOf
+      .all(settled.at, String(settled.tokenId), String(userId), userId)
+      .map((budget) => counted({ ...budget, delta: -amount }, totals));
   };
 
   /**
@@ -131,7 +163,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const applyAll = raw.transaction((commands: readonly LedgerCommand[], rows: Rows, journaled: number) => {
     const totals = newTotals();
     const state = reads.state(totals, rows.flush);
-    const events: BalanceEvent[] = [];
+    const events: MoneyEvent[] = [];
     const after: AccountAfter = {
       version: (userId) => reads.version(userId) + totals.movements(userId),
       paidIn: (userId) => reads.paidIn(userId) + totals.paidIn(userId),
@@ -140,6 +172,10 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
       const decision = decide(command, state);
       if (decision.kind === 'answer') return decision.result;
       if (decision.kind === 'hold') return writeHold(command as Hold);
+      if (decision.kind === 'budget') {
+        events.push(counted(command as CountBudget, totals));
+        return { status: 'done' };
+      }
       let { effects } = decision;
       let result = write(effects, command.ref, totals, rows);
       if (result.status === 'conflict' || result.status === 'duplicate') {
@@ -151,6 +187,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
       }
       const event = result.status === 'done' ? eventOf(effects, after) : null;
       if (event !== null) events.push(event);
+      if (command.type === 'refund' && result.status === 'done') events.push(...refunded(command, state, totals));
       return result;
     });
     rows.flush();

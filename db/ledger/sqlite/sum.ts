@@ -48,11 +48,21 @@ export function createLedgerTotals(raw: RawDatabase): () => LedgerTotals {
        ON CONFLICT DO UPDATE SET count = count + excluded.count, tokens = tokens + excluded.tokens, quota = quota + excluded.quota`,
   );
 
+  // One that was deleted counts nothing.
+  const addUse = raw.prepare(
+    `INSERT INTO budget_use (budget_id, window_at, used) SELECT id, ?, max(0, ?) FROM budgets WHERE id = ?
+     ON CONFLICT DO UPDATE SET used = max(0, used + ?)`,
+  );
+
   return () => {
     const totals = createTotals();
     const { accounts, tokens, channels, hours } = totals;
     return {
       ...totals,
+      // Spreading it would read it before anything is counted.
+      get budgets() {
+        return totals.budgets;
+      },
       flush() {
         for (const [id, { balance, used, requests, movements, overrun, paidIn }] of accounts) {
           if (id < 0) openAccount.run(id);
@@ -61,6 +71,9 @@ export function createLedgerTotals(raw: RawDatabase): () => LedgerTotals {
         addTokens(Array.from(tokens, tokenRow).filter(([id]) => id > 0));
         for (const [id, used] of channels) if (id > 0 && used !== 0) addChannel.run(used, id);
         addHours(Array.from(hours.values(), hourRow));
+        if (totals.budgets !== null)
+          for (const { budgetId, windowAt, used } of totals.budgets.values())
+            addUse.run(windowAt, used, budgetId, used);
       },
     };
   };

@@ -48,6 +48,7 @@ const state = createRelayState(
     observeToken: nothing,
     evictUser: nothing,
     evictToken: nothing,
+    observeBudgets: nothing,
   },
   Date.now,
 );

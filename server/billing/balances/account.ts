@@ -9,7 +9,8 @@ import { chargedOf, oneUnit } from '../../contract/pricing/share.ts';
 import type { TokenLimits } from '../../contract/snapshot.ts';
 import type { NodeLease } from '../leases/node-lease.ts';
 import { type AllowanceShare, allowanceOf, noAllowance } from './allowance.ts';
-import { moneyCells, noRow, type OpenRequest, type Owner, Row, RowState } from './open-requests.ts';
+import { type BudgetedHolder, type BudgetNeed, type HolderShortage, lockedHolders, releaseHeld } from './budgets.ts';
+import { maxHolders, moneyCells, noRow, type OpenRequest, type Owner, Row, RowState } from './open-requests.ts';
 import { type Memory, userStripe } from './shared-memory.ts';
 import { type Accounts, KeySlot, slotCells, UserSlot } from './slot.ts';
 import { isEmptyLine, isFirstOf, joinLine, type LineCells, leaveLine } from './waiting-line.ts';
@@ -30,6 +31,11 @@ export interface ReserveOptions {
   readonly budget?: number;
   /** Of the key; absent or null = no budget bounds it. */
   readonly limits?: TokenLimits | null;
+  /** Whose budgets have to have it besides, in quota what `budget` says; absent or null = nobody's. */
+  readonly holders?: readonly BudgetedHolder[] | null;
+  /** What those are asked for; the first hold asks for a request. */
+  readonly requests?: number;
+  readonly tokens?: number;
   /** How far all that the user's open requests may cost together goes beyond the balance; default: not at all. */
   readonly share?: AllowanceShare;
   /** The balance is left alone; the key's limit is not. */
@@ -49,7 +55,8 @@ export interface BudgetShortage {
 
 export type ReserveRefusal =
   | { readonly ok: false; readonly scope: 'user' | 'token'; readonly remain: number }
-  | ({ readonly ok: false; readonly scope: 'budget' } & BudgetShortage);
+  | ({ readonly ok: false; readonly scope: 'budget' } & BudgetShortage)
+  | ({ readonly ok: false; readonly scope: 'holder' } & HolderShortage);
 export type ReserveResult = { readonly ok: true } | ReserveRefusal;
 
 export interface Spent {
@@ -69,6 +76,21 @@ export interface Spent {
   readonly failed?: boolean;
   /** Epoch of the lease under which it was admitted. */
   readonly epoch?: number;
+  /** Absent = no budgets held for it, and there are none that it counts in. */
+  readonly budgets?: BudgetsSpent;
+}
+
+/** What a request held of budgets, and what it counts in them. */
+export interface BudgetsSpent {
+  /** Slots of those who held. */
+  readonly slots: readonly number[];
+  readonly held: BudgetNeed;
+  /** Those who have budgets now: one may have been made, or changed, while it ran. */
+  readonly holders: readonly BudgetedHolder[] | null;
+  readonly requests: number;
+  readonly tokens: number;
+  /** Where the settlement counts: what is charged is added. */
+  readonly parts: number[];
 }
 
 export interface Shortage {
@@ -259,9 +281,31 @@ export class Account implements Owner {
     };
   }
 
+  /** Runs the step under the lock, and under those of the holders of budgets. It must not wait. */
+  lockedWithHolders<T>(holders: readonly BudgetedHolder[], step: () => T): T {
+    const slots = holders.map(({ slot }) => slot);
+    return this.locked(() => lockedHolders(this.memory, slots, step));
+  }
+
+  /** Quota that the budgets of all of them have left; Infinity where none is bounded. Exact under their locks, a hint without them. @param held what open requests hold counts as used. */
+  availableIn(holders: readonly BudgetedHolder[], unit: number, held = true): number {
+    const now = this.calendar.turn();
+    let least = Number.POSITIVE_INFINITY;
+    for (const holder of holders) least = Math.min(least, holder.left(unit, now, held));
+    return least;
+  }
+
+  /** The budget of which nothing is left, however little open requests turn out to use; null = none. */
+  holderUsedUp(holders: readonly BudgetedHolder[]): HolderShortage | null {
+    const least = { money: 1, requests: 1, tokens: 1 };
+    return this.lockedWithHolders(holders, () => shortageOf(holders, least, this.calendar.turn(), false));
+  }
+
   /** Takes `amount` out of reach of other requests, all of it or nothing. */
   reserve(amount: number, options: ReserveOptions = defaults): ReserveResult {
     const { memory, stripe } = this;
+    const { holders = null } = options;
+    if (holders !== null) return this.lockedWithHolders(holders, () => this.take(amount, options));
     memory.lock(stripe);
     try {
       return this.take(amount, options);
@@ -276,6 +320,13 @@ export class Account implements Owner {
    * @returns what earlier charges had left of a unit, in parts of `oneUnit`; the charge is `chargedOf` with it.
    */
   settle(spent: Spent): number {
+    const { budgets } = spent;
+    if (budgets === undefined) return this.charge(spent);
+    const slots = [...new Set([...budgets.slots, ...(budgets.holders ?? []).map(({ slot }) => slot)])];
+    return this.locked(() => lockedHolders(this.memory, slots, () => this.charge(spent)));
+  }
+
+  private charge(spent: Spent): number {
     const { memory, stripe, nodeLease, balance, key } = this;
     const { reserved, rest, max = reserved, budget = 0, selfUse = false, open = noRow, epoch } = spent;
     // Its reservation ended with the lease under which it was admitted.
@@ -304,9 +355,14 @@ export class Account implements Owner {
         }
         if (nodeLease === null) this.chargeBudgets(budget, charged);
       }
+      if (spent.budgets !== undefined) this.chargeHolders(spent.budgets, charged);
       if (open.row === 0) return carried;
       const { cells } = open;
       memory.note(open.row, moneyCells);
+      if (spent.budgets !== undefined) {
+        memory.note(open.row + Row.holders, maxHolders + 1);
+        cells.fill(0, Row.holders, Row.tokensHeld + 1);
+      }
       cells[Row.held] = 0;
       cells[Row.maxCost] = 0;
       cells[Row.budgetHeld] = 0;
@@ -386,6 +442,9 @@ export class Account implements Owner {
       budget = 0,
       limits = null,
       share = noAllowance,
+      holders = null,
+      requests = 0,
+      tokens = 0,
       selfUse = false,
       open = noRow,
       epoch,
@@ -393,6 +452,13 @@ export class Account implements Owner {
     const { memory, balance, key, token, nodeLease } = this;
     if (this.user === 0 || balance[UserSlot.gone] === 1) return rejected('user', 0);
     if (nodeLease !== null && !this.isLeased(selfUse, epoch)) return rejected(selfUse ? 'token' : 'user', 0);
+    const now = holders === null ? 0 : this.calendar.turn();
+    if (holders !== null) {
+      const first = requests > 0 ? 1 : 0;
+      const need = { money: Math.max(first, budget), requests, tokens: Math.max(first, tokens) };
+      const shortage = shortageOf(holders, need, now, true);
+      if (shortage !== null) return { ok: false, scope: 'holder', ...shortage };
+    }
     if (token !== 0) {
       const shortage = limits === null ? null : this.budgetShortage(limits, budget);
       if (shortage !== null) return { ok: false, scope: 'budget', ...shortage };
@@ -423,12 +489,18 @@ export class Account implements Owner {
       // Also without a limit: one may be set while the request runs.
       if (nodeLease === null) key[KeySlot.budgetHeld] = (key[KeySlot.budgetHeld] ?? 0) + budget;
     }
+    if (holders !== null) for (const holder of holders) holder.hold({ money: budget, requests, tokens }, now);
     if (open.row !== 0) {
       const { cells } = open;
       memory.note(open.row, moneyCells);
       cells[Row.held] = (cells[Row.held] ?? 0) + amount;
       cells[Row.maxCost] = (cells[Row.maxCost] ?? 0) + max;
-      if (token !== 0) cells[Row.budgetHeld] = (cells[Row.budgetHeld] ?? 0) + budget;
+      if (token !== 0 || holders !== null) cells[Row.budgetHeld] = (cells[Row.budgetHeld] ?? 0) + budget;
+      if (holders !== null) {
+        memory.note(open.row + Row.holders, maxHolders + 1);
+        for (const [at, { slot }] of holders.entries()) cells[Row.holders + at] = slot;
+        cells[Row.tokensHeld] = (cells[Row.tokensHeld] ?? 0) + tokens;
+      }
     }
     return taken;
   }
@@ -469,6 +541,14 @@ export class Account implements Owner {
     return calendar[period] > (start ?? 0) ? 0 : (sum ?? 0);
   }
 
+  /** Under their locks. */
+  private chargeHolders({ slots, held, holders, requests, tokens, parts }: BudgetsSpent, charged: number): void {
+    const now = this.calendar.turn();
+    for (const slot of slots) releaseHeld(this.memory, slot, held);
+    if (holders === null || (tokens === 0 && charged === 0)) return;
+    for (const holder of holders) holder.use({ money: charged, requests, tokens }, now, parts);
+  }
+
   /** Under the lock, with the key's money noted. The sums are kept for every key: a budget may be set later. */
   private chargeBudgets(reserved: number, charged: number): void {
     const { key, calendar } = this;
@@ -485,6 +565,24 @@ export class Account implements Owner {
     key[KeySlot.monthUsed] = (key[KeySlot.monthUsed] ?? 0) + charged;
     key[KeySlot.budgetHeld] = (key[KeySlot.budgetHeld] ?? 0) - reserved;
   }
+}
+
+/** Of several that have too little the one that is there again last. */
+function shortageOf(
+  holders: readonly BudgetedHolder[],
+  need: BudgetNeed,
+  now: number,
+  held: boolean,
+): HolderShortage | null {
+  let found: HolderShortage | null = null;
+  for (const holder of holders) {
+    const shortage = holder.shortage(need, now, held);
+    if (shortage === null) continue;
+    const isLast =
+      found === null || (found.resets !== null && (shortage.resets ?? Number.POSITIVE_INFINITY) > found.resets);
+    if (isLast) found = shortage;
+  }
+  return found;
 }
 
 function usedUp(period: Period, remain: number, now: number): BudgetShortage {

@@ -1,11 +1,13 @@
 /** Money in reach of one relay thread: the memory that all of them share, whose slots are where, what this thread has open, and the accounts in it. */
 
+import type { BudgetSnapshot } from '../../contract/budgets.ts';
 import { systemTimers, type Timers } from '../../contract/timers.ts';
 import type { NodeLease } from '../leases/node-lease.ts';
 import { Account, Calendar, type SharedMoney } from './account.ts';
+import { BudgetBook } from './budgets.ts';
 import { createOpenRequests, type OpenRequests } from './open-requests.ts';
 import { createMemory, type Memory } from './shared-memory.ts';
-import { createAccounts } from './slot.ts';
+import { type Accounts, createAccounts } from './slot.ts';
 
 export interface Money extends SharedMoney {
   readonly open: OpenRequests;
@@ -24,6 +26,7 @@ export const createMoney = (
 });
 
 export class Balances {
+  readonly budgets: BudgetBook;
   private readonly calendar: Calendar;
   /** By key, and by user where no key is involved. A slot is never reused, so an account stays valid. */
   private readonly ofTokens = new Map<number, Account>();
@@ -35,6 +38,19 @@ export class Balances {
     now: () => number = systemTimers.now,
   ) {
     this.calendar = new Calendar(now);
+    this.budgets = new BudgetBook(money.memory, money.accounts.holder);
+  }
+
+  /** What the state of the relay is to tell of its rows: in the main thread, which gives places out, and in one that has none to give. */
+  get watcher(): Accounts {
+    const { accounts } = this.money;
+    return {
+      ...accounts,
+      observeBudgets: (budgets: readonly BudgetSnapshot[]) => {
+        accounts.observeBudgets(budgets);
+        this.budgets.set(budgets);
+      },
+    };
   }
 
   /** @param tokenId 0 = no key is involved. */

@@ -39,12 +39,18 @@ export const Row = {
   epoch: 21,
   /** What earlier requests had left of a unit when it was charged, -1 = none was counted. */
   carried: 22,
+  /** Slots of those whose budgets hold for it, as many as `maxHolders`; 0 = no more. */
+  holders: 23,
+  /** Tokens that budgets hold for it. */
+  tokensHeld: 27,
   /** What was used by the last note of it. */
   usage: 28,
   ref: 44,
   model: 52,
   groupName: 92,
 } as const;
+/** The key, the user, the group and the site. */
+export const maxHolders = 4;
 /** The state and the money of a row, at its beginning: they change together with totals, under a lock. */
 export const moneyCells = Row.charged + 1;
 const rowCells = 128;

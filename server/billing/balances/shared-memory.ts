@@ -23,7 +23,7 @@ export interface Memory {
   /** A few words, 16 bits a unit, four a cell. @returns units written. */
   write(cell: number, text: string, maxUnits: number): number;
   read(cell: number, units: number): string;
-  /** Waits for the lock; one that the thread has already is counted. Users' locks come before those of groups. */
+  /** Waits for the lock; one that the thread has already is counted. A user's lock comes first, those of holders of budgets in their order, then that of a group. */
   lock(stripe: number): void;
   /** @returns false when another thread held it for that long. Only where the thread holds no lock. */
   tryLock(stripe: number, ms: number): boolean;
@@ -46,8 +46,9 @@ export interface MemoryParts {
 /** Threads besides the main one. */
 export const maxThreads = 15;
 const stripes = 64;
+const holderStripes = 64;
 const groupStripes = 64;
-const locksCount = stripes + groupStripes;
+const locksCount = stripes + holderStripes + groupStripes;
 const chunkBits = 16;
 const chunkCells = 1 << chunkBits;
 const offsets = chunkCells - 1;
@@ -61,7 +62,9 @@ const spins = 200;
 const sleepMs = 1;
 
 export const userStripe = (slot: number): number => (slot >>> 4) & (stripes - 1);
-export const groupStripe = (slot: number): number => stripes + ((slot >>> 4) & (groupStripes - 1));
+/** Of those who have budgets. Their slots are of 32 cells. */
+export const holderStripe = (slot: number): number => stripes + ((slot >>> 5) & (holderStripes - 1));
+export const groupStripe = (slot: number): number => stripes + holderStripes + ((slot >>> 4) & (groupStripes - 1));
 
 /**
  * Runs the step under the locks of a user and of a group: no other thread intervenes. It must not wait. The user's lock comes before that

@@ -4,12 +4,18 @@
  * are cheaper than finding out when the last thread has forgotten it.
  */
 
+import { type BudgetSnapshot, budgetUnits, budgetWindows } from '../../contract/budgets.ts';
 import type { TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
 import { systemTimers, type Timers } from '../../contract/timers.ts';
-import type { BalanceEvent } from '../ledger/commands.ts';
+
+
+import type { BalanceEvent, BudgetEvent, MoneyEvent } from '../ledger/commands.ts';
 import type { AccountState } from '../ports.ts';
+import { addUse, HolderSlot, holderCells, holderKey, useCell } from './budgets.ts';
+
+
 import { ringCells } from './rate-windows.ts';
-import { type Memory, userStripe } from './shared-memory.ts';
+import { holderStripe, type Memory, userStripe } from './shared-memory.ts';
 
 /** Cells of a user's slot. The first four, `rest` and the line are changed under the user's lock alone. */
 export const UserSlot = {
@@ -66,6 +72,8 @@ export interface SlotIndexes {
   readonly users: readonly number[];
   readonly tokens: readonly number[];
   readonly groups: readonly (readonly [name: string, place: number])[];
+  /** Of those who have budgets, by `holderKey`; absent = nobody has. */
+  readonly holders?: readonly (readonly [key: string, place: number])[];
 }
 
 /** What the settings count, as far as slots are concerned. */
@@ -90,12 +98,16 @@ export interface Accounts {
   observeUser(user: UserSnapshot): void;
   /** First sight of a token sets what it has used; its limit follows every row. */
   observeToken(token: TokenSnapshot): void;
+  /** All there are. What the first ones have used is as their rows say; a later one begins with nothing, and is told what it had by events. */
+  observeBudgets(budgets: readonly BudgetSnapshot[]): void;
+  /** The place of a key, user, group or site that has budgets, by `holderKey`; 0 = unknown. */
+  holder(key: string): number;
   evictUser(id: number): void;
   evictToken(id: number): void;
   /** Makes room for what these settings count. */
   prepare(settings: CountedLimits): void;
-  /** A balance moved for another reason than a settlement of ours. */
-  credit(event: BalanceEvent): void;
+  /** A balance, or the use of a budget, moved for another reason than a settlement of ours. */
+  credit(event: MoneyEvent): void;
   slotIndexes(users: Iterable<number>, tokens: Iterable<number>): SlotIndexes;
   /** Takes over slots that the main thread has assigned. */
   bind(slotIndexes: SlotIndexes): void;
@@ -144,6 +156,11 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
   const seen = new Map<number, Seen>();
   // Rows and balance events come from different threads; an event may arrive before the row of its user.
   const early = new Map<number, BalanceEvent[]>();
+  const holders = new Map<string, number>();
+  /** By id: the cells of each budget's window. */
+  const budgets = new Map<number, { readonly slot: number; readonly window: number; readonly unit: number }>();
+  const earlyUse = new Map<number, BudgetEvent[]>();
+  let knowsBudgets = false;
   const owns = memory.thread === 0;
   let countsRequests = false;
 
@@ -180,7 +197,39 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
     add(slot + UserSlot.used, event.token.used);
   };
 
-  const credit = (event: BalanceEvent): void => {
+  const count = (event: BudgetEvent): void => {
+    const budget = budgets.get(event.budgetId);
+    if (budget === undefined) {
+      earlyUse.set(event.budgetId, [...(earlyUse.get(event.budgetId) ?? []), event]);
+      return;
+    }
+    const stripe = holderStripe(budget.slot);
+    if (!memory.tryLock(stripe, timeoutMs)) return void timers.set(() => count(event), timeoutMs);
+    addUse(memory, budget.slot, budget, event.windowAt, event.delta);
+    memory.release(stripe);
+  };
+
+  const observeBudgets = (all: readonly BudgetSnapshot[]): void => {
+    if (!owns) return;
+    for (const { id, holder, subject, window, unit, use } of all) {
+      if (budgets.has(id)) continue;
+      const key = holderKey(holder, subject);
+      const slot = holders.get(key) ?? memory.allocate(holderCells);
+      holders.set(key, slot);
+      const place = { slot, window: budgetWindows.indexOf(window), unit: budgetUnits.indexOf(unit) };
+      budgets.set(id, place);
+      const started = slot + HolderSlot.starts + place.window;
+      if (!knowsBudgets && use.at > memory.get(started)) memory.set(started, use.at);
+      const isCurrent = !knowsBudgets && use.at === memory.get(started);
+      memory.set(slot + useCell(place.window, place.unit), isCurrent ? use.used : 0);
+      for (const event of earlyUse.get(id) ?? []) count(event);
+      earlyUse.delete(id);
+    }
+    knowsBudgets = true;
+  };
+
+  const credit = (event: MoneyEvent): void => {
+    if (event.kind === 'budget') return count(event);
     const slot = users.get(event.userId);
     if (slot === undefined) {
       early.set(event.userId, [...(early.get(event.userId) ?? []), event]);
@@ -267,6 +316,8 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
       if (countsRequests) requestsOf(slot);
     },
     observeToken,
+    observeBudgets,
+    holder: (key) => holders.get(key) ?? 0,
     evictUser(id) {
       const slot = users.get(id);
       if (slot !== undefined) memory.set(slot + UserSlot.gone, 1);
@@ -286,6 +337,7 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
       users: [...ofUsers].flatMap((id) => [id, users.get(id) ?? 0]),
       tokens: [...ofTokens].flatMap((id) => [id, tokens.get(id) ?? 0]),
       groups: [...groups],
+      ...(holders.size === 0 ? {} : { holders: [...holders] }),
     }),
     bind(slotIndexes) {
       for (let at = 0; at < slotIndexes.users.length; at += 2)
@@ -293,6 +345,7 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
       for (let at = 0; at < slotIndexes.tokens.length; at += 2)
         tokens.set(slotIndexes.tokens[at] ?? 0, slotIndexes.tokens[at + 1] ?? 0);
       for (const [name, place] of slotIndexes.groups) groups.set(name, place);
+      for (const [key, place] of slotIndexes.holders ?? []) holders.set(key, place);
     },
   };
 }

@@ -5,12 +5,12 @@ import { callerReason, reasonText } from '../../contract/storage-reasons.ts';
 import { systemTimers, type Timers } from '../../contract/timers.ts';
 import type { LeaseAnswer } from '../leases/leases.ts';
 import {
-  type BalanceEvent,
   keptUntilWritten,
   type LeaseOrder,
   type Ledger,
   type LedgerCommand,
   type LedgerResult,
+  type MoneyEvent,
   type SpendingLimits,
 } from './commands.ts';
 import type { StoreHealth } from './engine.ts';
@@ -62,7 +62,7 @@ export type LedgerMessage =
   | LedgerResponse
   /** For how long an answer may be waited for before something is wrong; null = as usual. */
   | { readonly kind: 'timeout'; readonly ms: number | null }
-  | BalanceEvent;
+  | MoneyEvent;
 
 /** The parts of Worker and MessagePort used here. */
 export interface LedgerPort {
@@ -83,7 +83,7 @@ export interface LedgerClient extends Ledger {
   onRejected(listener: (ref: string, reason: string) => void): void;
   /** How often that was so. */
   turnedDown(): number;
-  onBalance(listener: (event: BalanceEvent) => void): void;
+  onBalance(listener: (event: MoneyEvent) => void): void;
   /** Called when paid work stops or may go on. */
   onHealth(listener: (health: StoreHealth) => void): void;
   /** Settlements without an answer yet, and for how many milliseconds the oldest command waits. */
@@ -130,7 +130,7 @@ export function createLedgerClient(
   let suspended: string | null = null;
   let timeoutMs = oldestMs;
   let health: StoreHealth = reported;
-  const balanceListeners: ((event: BalanceEvent) => void)[] = [];
+  const balanceListeners: ((event: MoneyEvent) => void)[] = [];
   const rejectedListeners: ((ref: string, reason: string) => void)[] = [];
   let turnedDown = 0;
   const healthListeners: ((health: StoreHealth) => void)[] = [];

@@ -1,4 +1,5 @@
 /** The ledger's language: commands in, results and balance events out. Plain data, so that it crosses thread borders. All amounts are integer quota. */
+import type { BudgetParts } from '../../contract/budgets.ts';
 import type { EndReason, UsageSource } from '../../contract/enum.ts';
 import type { Names } from '../../contract/names.ts';
 
@@ -76,6 +77,8 @@ export interface Settle {
   readonly provisional?: boolean;
   /** Epoch of the node under whose lease it was admitted, where there are several. */
   readonly epoch?: number | undefined;
+  /** Budgets that it counts in; absent = none. */
+  readonly budgets?: BudgetParts | undefined;
 }
 
 /** Durable intent of a long request; replaced by later ones of the same ref; removed by `settle` or `void`. */
@@ -93,6 +96,7 @@ export interface Hold {
   readonly log: LogEntry;
   /** As in its settlement. */
   readonly epoch?: number | undefined;
+  readonly budgets?: BudgetParts | undefined;
 }
 
 export interface Void {
@@ -195,6 +199,18 @@ export interface Refund {
   readonly log: LogEntry | null;
 }
 
+/** Adds to what a budget has used in a window, or takes off, never below zero. */
+export interface CountBudget {
+  readonly type: 'budget';
+  /** Unique. */
+  readonly ref: string;
+  readonly budgetId: number;
+  /** Epoch seconds. */
+  readonly windowAt: number;
+  /** In the budget's unit. */
+  readonly delta: number;
+}
+
 export const redeemRef = (redemptionId: number): string => `redeem:${redemptionId}`;
 export const topUpRef = (tradeNo: string): string => `topup:${tradeNo}`;
 export const rewardRef = (inviteeId: number): string => `invite:${inviteeId}`;
@@ -204,7 +220,18 @@ export const finalRef = (ref: string): string => `${ref}#final`;
 /** Of the posting that goes with another one. */
 export const pairedRef = (ref: string, kind: PostingKind): string => `${kind}:${ref}`;
 
-export type LedgerCommand = Settle | Hold | Void | Note | Adjust | Redeem | TopUp | Transfer | Reward | Refund;
+export type LedgerCommand =
+  | Settle
+  | Hold
+  | Void
+  | Note
+  | Adjust
+  | Redeem
+  | TopUp
+  | Transfer
+  | Reward
+  | Refund
+  | CountBudget;
 
 /** Commands that speak of work already done: they are kept until they are written, wherever that is. */
 export const keptUntilWritten: ReadonlySet<LedgerCommand['type']> = new Set(['settle', 'hold', 'void'] as const);
@@ -243,6 +270,17 @@ export interface BalanceEvent {
   /** A refund also gives the token's used quota back. */
   readonly token?: { readonly id: number; readonly used: number };
 }
+
+/** What a budget has used changed for another reason than a settlement. */
+export interface BudgetEvent {
+  readonly kind: 'budget';
+  readonly budgetId: number;
+  readonly windowAt: number;
+  /** Signed, in the budget's unit. */
+  readonly delta: number;
+}
+
+export type MoneyEvent = BalanceEvent | BudgetEvent;
 
 /** A request to the site's ledger for a lease, where several machines share it. */
 export interface LeaseOrder {

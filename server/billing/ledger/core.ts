@@ -1,4 +1,5 @@
 /** The rules of money as pure functions: what a command would write, and what a repeated ref means. Storage and threads are elsewhere. */
+import type { BudgetParts } from '../../contract/budgets.ts';
 import { RedemptionStatus } from '../../contract/enum.ts';
 import { maxQuota } from '../../contract/pricing/charge.ts';
 import {
@@ -53,6 +54,8 @@ export interface CounterChange {
   readonly tokens: number;
   readonly quota: number;
   readonly at: number;
+  /** That it counts in; absent = none. */
+  readonly budgets?: BudgetParts | undefined;
 }
 
 /** A row beside the postings that says the same thing for its own readers. */
@@ -75,6 +78,7 @@ export interface Effects {
 export type Decision =
   | { readonly kind: 'write'; readonly effects: Effects }
   | { readonly kind: 'hold' }
+  | { readonly kind: 'budget' }
   | { readonly kind: 'answer'; readonly result: LedgerResult };
 
 /** What the rules may ask about the books as they are, earlier commands of the same batch included. */
@@ -118,6 +122,8 @@ export function decide(command: LedgerCommand, state: LedgerState): Decision {
       return write({ log: command.log, dropsHold: true });
     case 'note':
       return write({ log: command.log });
+    case 'budget':
+      return Number.isSafeInteger(command.delta) ? { kind: 'budget' } : reject('invalid', `delta ${command.delta}`);
     default:
       return move(command, state);
   }
@@ -125,7 +131,7 @@ export function decide(command: LedgerCommand, state: LedgerState): Decision {
 
 /** Pays for work that is done, so it is posted even if the hold was too small. */
 function settle(command: Settle, state: LedgerState): Decision {
-  const { ref, userId, tokenId, channelId, amount, at, tokens, model, username } = command;
+  const { ref, userId, tokenId, channelId, amount, at, tokens, model, username, budgets } = command;
   if (!isQuota(amount, 0)) return reject('invalid', `amount ${amount}`);
   // No account is left to charge, but the work was done and the upstream must be paid.
   const debit = amount === 0 || state.hasAccount(userId) ? userId : Account.overrun;
@@ -138,7 +144,19 @@ function settle(command: Settle, state: LedgerState): Decision {
     log: paired === null ? command.log : withPayer(command.log, paired),
     usage:
       userId > 0 && (tokens > 0 || amount > 0)
-        ? { hourAt: hourOf(at), userId, username, model, tokenId, channelId, requests: 1, tokens, quota: amount, at }
+        ? {
+            hourAt: hourOf(at),
+            userId,
+            username,
+            model,
+            tokenId,
+            channelId,
+            requests: 1,
+            tokens,
+            quota: amount,
+            at,
+            budgets,
+          }
         : null,
     dropsHold: true,
   });
@@ -200,7 +218,8 @@ export function correct(command: Settle | Void, { requested, paid }: Provisional
   const { debit: payer, tokenId, channelId, at } = of;
   const posting: Posting = { ...of, ref, debit: Account.revenue, credit: payer, amount: -more, kind: 'refund' };
   const { model, username } = command.type === 'settle' ? command : { model: command.log?.model ?? '', username: '' };
-  const back = { requests: 0, tokens: 0, quota: more, at };
+  const budgets = command.type === 'settle' ? command.budgets : undefined;
+  const back = { requests: 0, tokens: 0, quota: more, at, budgets };
   return write({
     posting,
     paired: payer > 0 ? repayment(posting, state) : null,

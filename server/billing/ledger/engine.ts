@@ -4,7 +4,7 @@ import { AppError } from '../../contract/errors.ts';
 import { reasonText } from '../../contract/storage-reasons.ts';
 import { systemTimers, type Timer, type Timers } from '../../contract/timers.ts';
 import type { Outbox, Outcome } from '../ports.ts';
-import { type BalanceEvent, keptUntilWritten, type LedgerCommand, type LedgerResult } from './commands.ts';
+import { keptUntilWritten, type LedgerCommand, type LedgerResult, type MoneyEvent } from './commands.ts';
 
 export type StoreHealth = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
@@ -53,7 +53,7 @@ export interface Standby {
 
 export interface EngineDeps {
   readonly store: EngineStore;
-  readonly onBalance: (event: BalanceEvent) => void;
+  readonly onBalance: (event: MoneyEvent) => void;
   readonly onHealth: (health: StoreHealth) => void;
   readonly standby?: Standby;
   /** Absent = the time of this process. */

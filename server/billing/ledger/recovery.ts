@@ -11,7 +11,7 @@ export interface RecoveryReport {
 /** How to end a request whose process is gone. */
 export function endFor(hold: StoredHold): Settle | Void {
   if (hold.observed === 0) return { type: 'void', ref: hold.ref, log: null };
-  const { house: selfUse = false, ...log } = JSON.parse(hold.log) as HeldLog;
+  const { house: selfUse = false, budgets, ...log } = JSON.parse(hold.log) as HeldLog;
   return {
     type: 'settle',
     ref: hold.ref,
@@ -25,6 +25,7 @@ export function endFor(hold: StoredHold): Settle | Void {
     tokens: log.promptTokens + log.completionTokens,
     model: log.model,
     username: log.username,
+    ...(budgets === undefined ? {} : { budgets }),
   };
 }
 

@@ -1,6 +1,7 @@
 /** Turns rows into what the relay knows. */
 import { createChangeStream } from '../../../db/change-stream.ts';
 import type { Database } from '../../../db/open.ts';
+import { type BudgetRow, createBudgetsRepository } from '../../../db/repositories/budgets.ts';
 import type { Change, Feed } from '../../../db/repositories/changes.ts';
 import { createChannelFactsRepository } from '../../../db/repositories/channel-facts.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
@@ -8,6 +9,7 @@ import { createOptionsRepository } from '../../../db/repositories/options.ts';
 import { createTokensRepository, type TokenRow } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
 import { createVirtualModelsRepository } from '../../../db/repositories/virtual-models.ts';
+import type { BudgetSnapshot } from '../../contract/budgets.ts';
 import { operations } from '../../contract/deferred-changes.ts';
 import { networksIn } from '../../contract/networks.ts';
 import { isOptionKey, optionRow } from '../../contract/options.ts';
@@ -49,6 +51,7 @@ export function createSnapshotSource({
   const facts = createChannelFactsRepository(database);
   const options = createOptionsRepository(database);
   const virtualModels = createVirtualModelsRepository(database);
+  const budgets = createBudgetsRepository(database);
   const visible = (texts: ReadonlyMap<string, string>) =>
     [...texts].filter(([key]) => !isOptionKey(key) || !optionRow(key).secret);
 
@@ -57,6 +60,7 @@ export function createSnapshotSource({
     const seq = await feed.last();
     const known = factsOf(await facts.forAll(), []);
     const virtual = (await virtualModels.all()).map(virtualModelOf);
+    const bounds = (await budgets.all()).map(budgetSnapshot);
     return {
       kind: 'snapshot',
       seq,
@@ -66,6 +70,7 @@ export function createSnapshotSource({
       options: Object.fromEntries(visible(await options.all())),
       ...(known.length === 0 ? {} : { facts: known }),
       ...(virtual.length === 0 ? {} : { virtualModels: virtual }),
+      ...(bounds.length === 0 ? {} : { budgets: bounds }),
     };
   };
   const deltaOf = async (seq: number, news: readonly Change[]): Promise<SnapshotDelta> => {
@@ -84,6 +89,7 @@ export function createSnapshotSource({
     const factIds = idsOf('channel_facts');
     const changedFacts = factIds.length === 0 ? [] : factsOf(await facts.forAll(factIds), factIds);
     const virtual = news.some(({ entity }) => entity === 'virtual_models') ? await virtualModels.all() : null;
+    const changedBudgets = await read(idsOf('budgets'), budgets.byIds);
     const texts = keys.length === 0 ? new Map<string, string>() : await options.byKeys(keys);
     return {
       kind: 'delta',
@@ -97,6 +103,8 @@ export function createSnapshotSource({
       ...(changedFacts.length === 0 ? {} : { facts: changedFacts }),
       removed: { users: changedUsers.gone, tokens: changedTokens.gone, channels: changedChannels.gone },
       ...(virtual === null ? {} : { virtualModels: virtual.map(virtualModelOf) }),
+      ...(changedBudgets.rows.length === 0 ? {} : { budgets: changedBudgets.rows.map(budgetSnapshot) }),
+      ...(changedBudgets.gone.length === 0 ? {} : { budgetsGone: changedBudgets.gone }),
     };
   };
 
@@ -109,6 +117,19 @@ export function createSnapshotSource({
     },
   };
 }
+
+export const budgetSnapshot = (row: BudgetRow): BudgetSnapshot => ({
+  id: row.id,
+  holder: row.holder as BudgetSnapshot['holder'],
+  subject: row.subject,
+  window: row.period as BudgetSnapshot['window'],
+  unit: row.unit as BudgetSnapshot['unit'],
+  amount: row.amount,
+  zone: row.zone,
+  raise: row.raise_amount,
+  raiseUntil: row.raise_until,
+  use: { at: row.window_at ?? 0, used: row.used ?? 0 },
+});
 
 const userSnapshot = (row: UserRow): UserSnapshot => ({
   id: row.id,

@@ -33,6 +33,14 @@ const tooDear: ReadonlySet<string> = new Set([
   'token_exhausted',
   'token_budget_day',
   'token_budget_month',
+  'budget_token',
+  'budget_token_total',
+  'budget_user',
+  'budget_user_total',
+  'budget_group',
+  'budget_group_total',
+  'budget_site',
+  'budget_site_total',
 ]);
 
 /** Another target's group may have room, or the target may take fewer tokens. */

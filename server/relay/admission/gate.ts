@@ -8,7 +8,7 @@ import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { callerReason, reasonText } from '../../contract/storage-reasons.ts';
 import type { Principal } from '../intake/parsed-request.ts';
-import { shortage } from '../shared/quota-numbers.ts';
+import { budgetRefusal, shortage } from '../shared/quota-numbers.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { RelayState } from '../state/state.ts';
 import { type LeaseClient, type Lessee, lesseeOf, refusalAfter } from './lease-client.ts';
@@ -52,7 +52,7 @@ export function checkStorage(ledger: Pick<Ledger, 'healthy'>): void {
 export class Gate {
   constructor(private readonly core: GateCore) {}
 
-  /** For paid requests. At once, unless the whole site counts requests or the balance is leased by other machines. @throws AppError storage_unavailable, limit_*, token_budget_*, *_exhausted. */
+  /** For paid requests. At once, unless the whole site counts requests or the balance is leased by other machines. @throws AppError storage_unavailable, limit_*, token_budget_*, budget_*, *_exhausted. */
   paid(principal: Principal, incoming: Incoming): Admission | Promise<Admission> {
     checkStorage(this.core.ledger);
     const admission = this.free(principal, incoming);
@@ -119,13 +119,16 @@ export class Gate {
     }
   }
 
-  /** @throws AppError token_budget_*, *_exhausted; what was counted in is withdrawn then. */
+  /** @throws AppError token_budget_*, budget_*, *_exhausted; what was counted in is withdrawn then. */
   private canPay(principal: Principal, admission: Admission): Admission | Promise<Admission> {
     const { state, leaseClient, balances } = this.core;
     const { user, token, group, pinnedChannel } = principal;
     const account = balances.account(user.id, token?.id ?? 0);
     const budget = token === null || token.limits === null ? null : account.budgetUsedUp(token.limits);
     if (budget !== null) return this.reject(admission, this.overBudget(budget));
+    const holders = balances.budgets.of({ tokenId: token?.id ?? 0, userId: user.id, userGroup: user.group });
+    const usedUp = holders === null ? null : account.holderUsedUp(holders);
+    if (usedUp !== null) return this.reject(admission, budgetRefusal(usedUp, state.settings));
     const settings = state.settings;
     const free = isFreeSelfUse(settings, principal);
     // What other requests of the user hold is waited for once the need is known.

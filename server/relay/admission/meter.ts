@@ -82,6 +82,13 @@ function reserveAll(prices: Prices, size: ReserveSize, others: readonly OtherCos
   return sum;
 }
 
+/** Tokens that a request of this size reads and writes at most. */
+export function mostTokens({ promptTokens, media = {}, files = 0, maxTokens }: ReserveSize): number {
+  let sum = promptTokens + files + maxTokens;
+  for (const name in media) sum += media[name as keyof typeof media] ?? 0;
+  return Math.ceil(sum);
+}
+
 /** Upper bound of the output, as far as the request and its candidates determine it. */
 export interface AnswerLimit {
   readonly model: ModelLimits;

@@ -1,7 +1,8 @@
 /** One request that was let in, and its money: reserved, grown with what is delivered, and ended by exactly one settlement or release. */
 
-import type { Account, ReserveRefusal, ReserveResult } from '../../billing/balances/account.ts';
+import type { Account, BudgetsSpent, ReserveRefusal, ReserveResult } from '../../billing/balances/account.ts';
 import { type AllowanceShare, noAllowance } from '../../billing/balances/allowance.ts';
+import { type BudgetedHolder, partsOf } from '../../billing/balances/budgets.ts';
 import type { Balances } from '../../billing/balances/money.ts';
 import { noRow, type OpenRequest, Row } from '../../billing/balances/open-requests.ts';
 import {
@@ -39,13 +40,13 @@ import { isOwn, type ParsedRequest, type Principal } from '../intake/parsed-requ
 import type { Deadlines } from '../shared/deadline.ts';
 import type { Reporter } from '../shared/defect.ts';
 import { type AttemptSummary, attemptSummary, type UpstreamFailure } from '../shared/failure.ts';
-import { shortage } from '../shared/quota-numbers.ts';
+import { budgetRefusal, shortage } from '../shared/quota-numbers.ts';
 import type { Stats } from '../shared/stats.ts';
 import type { RelayState } from '../state/state.ts';
 import type { Likely, PromptCounts } from './evidence.ts';
 import { type LeaseClient, type Lessee, lesseeOf, whenReserved } from './lease-client.ts';
 import { type Admission, unlimited } from './limits.ts';
-import { type Estimate, reserveFor } from './meter.ts';
+import { type Estimate, mostTokens, reserveFor } from './meter.ts';
 import type { MoneyQueue } from './money-queue.ts';
 import type { Finish, RequestObserver } from './observer.ts';
 import type { Plan } from './plan.ts';
@@ -168,6 +169,10 @@ export class Reservation {
   private coveredTokens: number;
   private allowanceShare = noAllowance;
   private isGrowing = false;
+  /** Whose budgets hold for it; null = nobody's. */
+  private holders: readonly BudgetedHolder[] | null;
+  /** That budgets hold for it. */
+  private tokensHeld = 0;
   private promptCounts: PromptCounts | null = null;
   /** By evidence; null = there is none, or what it may cost at most is held by now. */
   private likelyCost: Likely | null = null;
@@ -217,6 +222,7 @@ export class Reservation {
     this.held = free ? 0 : plan.reserveAmount;
     this.maxCost = free ? 0 : plan.max;
     this.coveredTokens = plan.reserved;
+    this.holders = this.budgeted();
     this.epoch = core.balances.money.nodeLease?.epoch() ?? 0;
   }
 
@@ -233,6 +239,11 @@ export class Reservation {
   /** As it was when the request was let in; counted again, or shortened, on the way there. */
   get plan(): Plan {
     return this.currentPlan;
+  }
+
+  /** Those that have budgets, of which it has to be had as well; null = nobody has. */
+  get budgetHolders(): readonly BudgetedHolder[] | null {
+    return this.holders;
   }
 
   get isHeld(): boolean {
@@ -357,7 +368,7 @@ export class Reservation {
     // A stream that held a part of what it may cost holds all of it from here on: it was not let in for this target.
     if ((await this.coverTarget(plan.max, null)) !== null || !(this.free || this.reserveUpTo(plan.max)))
       return 'uncovered';
-    if (this.finished !== null) return 'uncovered';
+    if (this.finished !== null || !this.holdTokens(plan.estimate)) return 'uncovered';
     if (!(await this.isWithinRates(plan))) return 'limits';
     this.currentRequest = parsed;
     this.currentPrincipal = principal;
@@ -370,6 +381,16 @@ export class Reservation {
     const { group } = principal;
     this.open.read({ model, group, streams, promptTokens, selfUse, epoch: this.epoch });
     return null;
+  }
+
+  /** What another target may read and write more is held too, and none of it given back. */
+  private holdTokens(estimate: Estimate): boolean {
+    const { holders, open, account, tokensHeld } = this;
+    const more = holders === null ? 0 : mostTokens(estimate) - tokensHeld;
+    if (holders === null || more <= 0) return true;
+    if (!account.reserve(0, { max: 0, holders, tokens: more, selfUse: true, open }).ok) return false;
+    this.tokensHeld += more;
+    return true;
   }
 
   /** Takes the tokens of another target, in place of those of the one before it. */
@@ -412,7 +433,7 @@ export class Reservation {
     this.isGrowing = this.staged && quota !== this.maxCost;
   }
 
-  /** Takes it: of the rates first, then of the key's budgets, its limit and the balance. @throws AppError limit_tpm, token_budget_*, *_exhausted, storage_unavailable. */
+  /** Takes it: of the rates first, then of budgets, the key's limit and the balance. @throws AppError limit_tpm, token_budget_*, budget_*, *_exhausted, storage_unavailable. */
   take(): void {
     const { core, principal, admission, maxCost: max, share, account } = this;
     const { promptTokens, estimate, selfUse } = this.currentPlan;
@@ -420,8 +441,15 @@ export class Reservation {
     try {
       admission.reserve({ tokens: promptTokens, output: estimate.maxTokens }, this.open);
       const limits = principal.token?.limits ?? null;
-      this.hold = account.reserve(this.held, { max, budget: max, limits, share, selfUse, open: this.open });
-      if (this.hold.ok) return;
+      const { holders } = this;
+      const tokens = holders === null ? 0 : mostTokens(estimate);
+      const requests = holders === null ? 0 : 1;
+      const options = { max, budget: max, limits, holders, requests, tokens, share, selfUse, open: this.open };
+      this.hold = account.reserve(this.held, options);
+      if (this.hold.ok) {
+        this.tokensHeld = tokens;
+        return;
+      }
       admission.release();
       throw this.refusal(this.hold);
     } catch (error) {
@@ -566,7 +594,7 @@ export class Reservation {
       this.settlement = null;
       this.carried = account.settle({
         ...{ reserved: held, charged: 0, max: maxCost, budget: maxCost },
-        ...{ selfUse, open, failed: true, epoch },
+        ...{ selfUse, open, failed: true, epoch, budgets: this.budgetsSpent(0, true) },
       });
     }
     const amount = this.cost === null ? 0 : chargedOf(this.cost.whole, this.cost.rest, this.carried);
@@ -683,6 +711,7 @@ export class Reservation {
         house: plan.selfUse,
         log,
         epoch: epoch === 0 ? undefined : epoch,
+        budgets: partsOf(this.budgeted(), core.now() / 1000),
       })
       .catch(this.noteLost);
   }
@@ -739,6 +768,10 @@ export class Reservation {
   private refusal(refused: ReserveRefusal, held = this.held, maxCost = this.maxCost): AppError {
     const { settings } = this.core.state;
     const { remain } = refused;
+    if (refused.scope === 'holder') {
+      const need = refused.unit === 'money' ? Math.max(1, maxCost) : refused.need;
+      return budgetRefusal({ ...refused, need }, settings);
+    }
     if (refused.scope !== 'budget')
       return new AppError(
         refused.scope === 'user' ? 'user_exhausted' : 'token_exhausted',
@@ -769,13 +802,15 @@ export class Reservation {
     if (this.finished !== null) return false;
     const beyond = Math.max(0, total - this.maxCost);
     const limits = beyond === 0 ? null : (principal.token?.limits ?? null);
-    const options = { max: beyond, budget: beyond, limits, share, selfUse: plan.selfUse, open, epoch };
+    const holders = beyond === 0 ? null : this.holders;
+    const options = { max: beyond, budget: beyond, limits, holders, share, selfUse: plan.selfUse, open, epoch };
     const answer = this.account.reserve(more, options);
     if (!answer.ok) {
       // Of all that is there for the request, what it holds is a part.
-      this.refused = { ...answer, remain: answer.remain + (answer.scope === 'budget' ? this.maxCost : this.held) };
+      const isOfBudget = answer.scope === 'budget' || answer.scope === 'holder';
+      this.refused = { ...answer, remain: answer.remain + (isOfBudget ? this.maxCost : this.held) };
       // No budget is had elsewhere.
-      if (answer.scope !== 'budget') this.refusedAmount = more;
+      if (!isOfBudget) this.refusedAmount = more;
       return false;
     }
     this.held = total;
@@ -851,7 +886,9 @@ export class Reservation {
     if (usage !== null) this.open.used(usage);
     this.settlement = settlement;
     this.cost = cost;
-    this.carried = this.release(cost, input + output, usage === null);
+    const spent = this.budgetsSpent(input + output, usage === null);
+    this.carried = this.release(cost, input + output, usage === null, spent);
+    if (spent !== undefined && spent.parts.length > 0) settlement.budgets = spent.parts;
     const amount = cost === null ? 0 : chargedOf(cost.whole, cost.rest, this.carried);
     settlement.amount = amount;
     const { log } = settlement;
@@ -919,7 +956,7 @@ export class Reservation {
    * @param cost null = nothing is charged. @param failed nothing was used.
    * @returns what earlier charges had left of a unit, as `Account.settle` does.
    */
-  private release(cost: Charge | null, tokens: number, failed: boolean): number {
+  private release(cost: Charge | null, tokens: number, failed: boolean, budgets: BudgetsSpent | undefined): number {
     const { admission, account, maxCost: max, open, epoch } = this;
     const spent = {
       reserved: this.held,
@@ -931,6 +968,7 @@ export class Reservation {
       open,
       failed,
       epoch,
+      budgets,
     };
     if (admission === unlimited) return account.settle(spent);
     return account.locked(() => {
@@ -938,6 +976,28 @@ export class Reservation {
       admission.ended(tokens, !failed);
       return account.settle(spent);
     });
+  }
+
+  /** Whose budgets it counts in now: one may have been made since it was let in. */
+  private budgeted(): readonly BudgetedHolder[] | null {
+    const { core, free, tokenId, principal } = this;
+    if (free) return null;
+    return core.balances.budgets.of({ tokenId, userId: principal.user.id, userGroup: principal.user.group });
+  }
+
+  /** @param failed nothing was used. @returns undefined = no budget has to do with it. */
+  private budgetsSpent(tokens: number, failed: boolean): BudgetsSpent | undefined {
+    const holders = this.budgeted();
+    const held = this.isHeld ? this.holders : null;
+    if (holders === null && held === null) return undefined;
+    return {
+      slots: held?.map(({ slot }) => slot) ?? [],
+      held: { money: this.maxCost, requests: 1, tokens: this.tokensHeld },
+      holders: failed ? null : holders,
+      requests: failed ? 0 : 1,
+      tokens: failed ? 0 : tokens,
+      parts: [],
+    };
   }
 
   /** @param refusal why the ledger's rules turned it down; null = they did not. */

@@ -20,7 +20,7 @@ import {
   refusalAfter,
 } from './lease-client.ts';
 import type { Limits } from './limits.ts';
-import { type Estimate, estimate, reserveFor } from './meter.ts';
+import { type Estimate, estimate, mostTokens, reserveFor } from './meter.ts';
 import { type Lack, maxWaitSeconds } from './money-queue.ts';
 import { makePlan, type Plan, type PlanDeps } from './plan.ts';
 import { type Reservation, type ReservationCore, smallShare } from './reservation.ts';
@@ -237,7 +237,11 @@ const clientGone = (core: ReserveCore, reservation: Reservation): AppError =>
 
 /** What there is must not change between the look and the hold. @returns false where it does not fit and stays as it is. */
 function tryReserve(core: ReserveCore, reservation: Reservation, shortens: Shortens): boolean | Promise<boolean> {
-  const reserved = reservation.account.lockedWith(checkAndReserve, core, reservation, shortens);
+  const { account, budgetHolders: holders } = reservation;
+  const reserved =
+    holders === null
+      ? account.lockedWith(checkAndReserve, core, reservation, shortens)
+      : account.lockedWithHolders(holders, () => checkAndReserve(core, reservation, shortens));
   return reserved === 'uncounted' ? countAndReserve(core, reservation, shortens) : reserved;
 }
 
@@ -286,13 +290,15 @@ async function countAndReserve(core: ReserveCore, reservation: Reservation, shor
     plan.estimate.answer?.model.countable === true ? tokens : Math.max(tokens * otherEncodings, minCount(texts));
   reservation.recount(estimate(parsed, plan, counted), { all: tokens, rest: all[texts.length] ?? null });
   findEvidence(core, reservation);
-  return reservation.account.locked(() => {
+  const decideNow = () => {
     const available = availableFor(reservation);
     if (reservation.max > available || !(canStart(reservation) || reservation.staged))
       return reserveLess(core, reservation, available, shortens);
     reserveNow(core, reservation);
     return true;
-  });
+  };
+  const { account, budgetHolders: holders } = reservation;
+  return holders === null ? account.locked(decideNow) : account.lockedWithHolders(holders, decideNow);
 }
 
 /** More than there is was asked for. @returns false where it stays as it is. @throws AppError where no answer that can be paid for is worth asking for. */
@@ -408,12 +414,28 @@ function availableBalance({ account, plan, share, likely }: Reservation): number
 function availableFor(reservation: Reservation): number {
   const available = availableBalance(reservation);
   const limits = reservation.principal.token?.limits ?? null;
-  return limits === null ? available : Math.min(available, reservation.account.availableBudget(limits));
+  const ofKey = limits === null ? available : Math.min(available, reservation.account.availableBudget(limits));
+  return reservation.budgetHolders === null ? ofKey : Math.min(ofKey, availableIn(reservation, true));
+}
+
+/** Quota that budgets leave it, in money and in what the tokens that they leave may cost. @param held what other requests hold is used. */
+function availableIn({ account, budgetHolders: holders, plan: { estimate } }: Reservation, held: boolean): number {
+  if (holders === null) return Number.POSITIVE_INFINITY;
+  const money = account.availableIn(holders, 0, held);
+  const tokens = account.availableIn(holders, 2, held);
+  const over = mostTokens(estimate) - tokens;
+  if (over <= 0) return money;
+  const output = estimate.maxTokens - over;
+  // Whatever is cheaper than that is shorter.
+  return output < 1 ? 0 : Math.max(0, Math.min(money, reserveFor(estimate, output + 1) - 1));
 }
 
 /** The same, if no other request held anything. */
-function unheldFor({ account, plan, principal, likely, share }: Reservation): number {
-  return account.availableUnheld(likely === null ? noAllowance : share, plan.selfUse, principal.token?.limits ?? null);
+function unheldFor(reservation: Reservation): number {
+  const { account, plan, principal, likely, share, budgetHolders } = reservation;
+  const limits = principal.token?.limits ?? null;
+  const unheld = account.availableUnheld(likely === null ? noAllowance : share, plan.selfUse, limits);
+  return budgetHolders === null ? unheld : Math.min(unheld, availableIn(reservation, false));
 }
 
 /** Quota of the shortest answer that is worth asking for, with as few searches as can be asked for. */

@@ -1,5 +1,6 @@
 /** The relay's memory: the published snapshot, indexed for one look-up per question. */
 
+import type { BudgetSnapshot } from '../../contract/budgets.ts';
 import type { FactsOfChannel } from '../../contract/channel-facts.ts';
 import { mayCostNothing } from '../../contract/pricing/tables.ts';
 import type {
@@ -69,6 +70,8 @@ export interface AccountWatcher {
   observeToken(token: TokenSnapshot): void;
   evictUser(id: number): void;
   evictToken(id: number): void;
+  /** All there are, whenever one has changed. */
+  observeBudgets(budgets: readonly BudgetSnapshot[]): void;
 }
 
 /** @param now epoch milliseconds. */
@@ -82,6 +85,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
   const options = new Map<string, string>();
   let virtualModels: readonly VirtualModel[] = [];
   let chains: ReadonlyMap<string, Chain> = new Map();
+  const budgets = new Map<number, BudgetSnapshot>();
   /** By user's group, then group. */
   const free = new Map<string, Map<string, boolean>>();
   let seq = 0;
@@ -177,6 +181,12 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
         virtualModels = update.virtualModels ?? [];
         chains = compileChains(virtualModels);
       }
+      if (update.kind === 'snapshot' || update.budgets !== undefined || update.budgetsGone !== undefined) {
+        if (update.kind === 'snapshot') budgets.clear();
+        else for (const id of update.budgetsGone ?? []) budgets.delete(id);
+        for (const budget of update.budgets ?? []) budgets.set(budget.id, budget);
+        accounts.observeBudgets([...budgets.values()]);
+      }
       if (update.kind === 'snapshot' || Object.keys(update.options).length > 0) {
         state.settings = compileSettings(options, now());
         free.clear();
@@ -234,6 +244,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
       options: Object.fromEntries(options),
       ...(facts.size === 0 ? {} : { facts: [...facts.values()].map(({ rows }) => rows) }),
       ...(virtualModels.length === 0 ? {} : { virtualModels }),
+      ...(budgets.size === 0 ? {} : { budgets: [...budgets.values()] }),
       nodes,
       ...(unknown === undefined ? {} : { unknown }),
     }),

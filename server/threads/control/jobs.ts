@@ -5,6 +5,8 @@ import type { Feed } from '../../../db/repositories/changes.ts';
 import type { Services } from '../../app/services.ts';
 import type { Timers } from '../../contract/timers.ts';
 
+/** A new budget counts what was settled while relay threads learned of it. */
+const budgetMs = 5000;
 const cleanupMs = 10 * 60 * 1000;
 const alertMs = 60 * 1000;
 /** Between two looks at drawings and songs under way. As new-api does. */
@@ -46,6 +48,7 @@ export function startJobs({ services, feed, turns, cleanupNodes, fresh, report, 
     ['tasks', tasksMs, services.tasks.poll],
     ['low balances', alertMs, services.quotaAlerts.look],
     ['alerts', alertMs, alerts],
+    ['budgets', budgetMs, services.budgets.tick],
     ['sweep', cleanupMs, cleanup],
   ] as const;
   const running = jobs.map(([name, everyMs, work]) => {

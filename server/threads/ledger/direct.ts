@@ -1,13 +1,13 @@
 /** The ledger in the caller's own process: for the CLI without a server, and for tests. */
 import { createLedgerStore } from '../../../db/ledger/sqlite/store.ts';
 import type { SqliteDatabase } from '../../../db/open.ts';
-import type { BalanceEvent, Ledger, LedgerResult } from '../../billing/ledger/commands.ts';
+import type { Ledger, LedgerResult, MoneyEvent } from '../../billing/ledger/commands.ts';
 import { LedgerEngine } from '../../billing/ledger/engine.ts';
 import { recover } from '../../billing/ledger/recovery.ts';
 import { AppError } from '../../contract/errors.ts';
 
 export interface DirectLedger extends Ledger {
-  onBalance(listener: (event: BalanceEvent) => void): void;
+  onBalance(listener: (event: MoneyEvent) => void): void;
   drain(): Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export function createDirectLedger(database: SqliteDatabase): DirectLedger {
   const store = createLedgerStore(database.raw);
   // Nothing open was left: then nothing is written either, and a command that only reads waits for no disk.
   if (store.holds(Number.MAX_SAFE_INTEGER).length > 0) recover(store);
-  const listeners: ((event: BalanceEvent) => void)[] = [];
+  const listeners: ((event: MoneyEvent) => void)[] = [];
   const engine = new LedgerEngine({
     store,
     onBalance: (event) => {

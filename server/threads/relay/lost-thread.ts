@@ -4,9 +4,10 @@
  * died, so that nothing else needs to be set right.
  */
 
+import { partsOf } from '../../billing/balances/budgets.ts';
 import type { Balances } from '../../billing/balances/money.ts';
-import { openRequestAt, Row, RowState, rowsIn, usageIn } from '../../billing/balances/open-requests.ts';
-import { groupStripe, userStripe } from '../../billing/balances/shared-memory.ts';
+import { maxHolders, openRequestAt, Row, RowState, rowsIn, usageIn } from '../../billing/balances/open-requests.ts';
+import { groupStripe, holderStripe, userStripe } from '../../billing/balances/shared-memory.ts';
 import { RateSlot } from '../../billing/balances/slot.ts';
 import type { Ledger, LedgerCommand, LogEntry } from '../../billing/ledger/commands.ts';
 import { LogType } from '../../contract/enum.ts';
@@ -73,11 +74,23 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
   if (get(Row.state) === RowState.open) {
     const charged = amount ?? 0;
     const groups = [get(Row.groupRuns), get(Row.targetRuns)].filter((slot) => slot !== 0);
-    await runExclusive(deps, [...new Set([userStripe(get(Row.user)), ...groups.map(groupStripe)])], () => {
+    const slots = Array.from({ length: maxHolders }, (_, at) => get(Row.holders + at)).filter((slot) => slot !== 0);
+    const holders = amount === null ? null : budgetedOf(deps, row);
+    const budgeted = [...slots, ...(holders ?? []).map(({ slot }) => slot)].map(holderStripe);
+    const stripes = new Set([userStripe(get(Row.user)), ...budgeted, ...groups.map(groupStripe)]);
+    await runExclusive(deps, [...stripes], () => {
       const fewer = (place: number) => memory.put(place + RateSlot.running, memory.get(place + RateSlot.running) - 1);
       if (get(Row.tokenRuns) === 1) fewer(get(Row.token));
       for (const group of groups) fewer(group);
       for (const cell of [Row.tokenRuns, Row.groupRuns, Row.targetRuns]) memory.put(row + cell, 0);
+      const budgets = {
+        slots,
+        held: { money: get(Row.budgetHeld), requests: 1, tokens: get(Row.tokensHeld) },
+        holders,
+        requests: 1,
+        tokens: promptTokensOf(pending.usage) + completionTokensOf(pending.usage),
+        parts: [],
+      };
       balances.account(get(Row.userId), get(Row.tokenId)).settle({
         reserved: get(Row.held),
         max: get(Row.maxCost),
@@ -87,10 +100,17 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
         open: openRequestAt(memory, row),
         failed: amount === null,
         epoch: get(Row.epoch),
+        ...(budgeted.length === 0 ? {} : { budgets }),
       });
     });
   }
   return commandFor(deps, row, pending);
+}
+
+function budgetedOf({ balances, state }: LostDeps, row: number) {
+  const get = (cell: number) => balances.money.memory.get(row + cell);
+  const userId = get(Row.userId);
+  return balances.budgets.of({ tokenId: get(Row.tokenId), userId, userGroup: state.user(userId)?.group ?? '' });
 }
 
 /** Does not wait for threads that are gone: their locks are broken when their turn has come. */
@@ -225,5 +245,6 @@ function commandFor(deps: LostDeps, row: number, pending: PendingBill): LedgerCo
     model,
     username,
     epoch: get(Row.epoch) === 0 ? undefined : get(Row.epoch),
+    budgets: partsOf(budgetedOf(deps, row), deps.now() / 1000),
   };
 }

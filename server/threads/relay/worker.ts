@@ -52,7 +52,7 @@ function start(order: RelayStart): (message: ToRelay) => void {
   );
   const balances = new Balances(money);
   for (const first of order.rows) money.open.add(first);
-  const state = createRelayState(noop, timers.now);
+  const state = createRelayState({ ...noop, observeBudgets: (all) => balances.budgets.set(all) }, timers.now);
   const ledger = createLedgerClient(order.ledger as unknown as LedgerPort, undefined, timers);
   order.ledger.start();
   const counting = countingThread();

@@ -1,0 +1,104 @@
+/** Budgets, with what was used in their newest window. */
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
+import type { BudgetHolder, BudgetUnit } from '../../server/contract/budgets.ts';
+import type { Database } from '../open.ts';
+import type { BudgetsTable } from '../schema/tables.ts';
+
+export type BudgetRow = Selectable<BudgetsTable> & {
+  /** null = nothing was used yet. */
+  readonly window_at: number | null;
+  readonly used: number | null;
+};
+
+/** Whose use is summed, from when on. */
+export interface UseSought {
+  readonly holder: BudgetHolder;
+  readonly subject: string;
+  readonly unit: BudgetUnit;
+  /** Epoch seconds. */
+  readonly from: number;
+}
+
+export function createBudgetsRepository({ query }: Database) {
+  const rows = () =>
+    query
+      .selectFrom('budgets')
+      .leftJoin('budget_use as use', (join) =>
+        join.onRef('use.budget_id', '=', 'budgets.id').on('use.window_at', '=', (one) =>
+          one
+            .selectFrom('budget_use as newest')
+            .select((each) => each.fn.max<number>('newest.window_at').as('at'))
+            .whereRef('newest.budget_id', '=', 'budgets.id'),
+        ),
+      )
+      .selectAll('budgets')
+      .select(['use.window_at', 'use.used']);
+
+  /** Of a key what stands in the log, of the others what stands in the hours: by whole hours. */
+  const settled = ({ holder, subject, unit, from }: UseSought) => {
+    if (holder !== 'token') {
+      const column = unit === 'money' ? sql.ref('quota') : unit === 'tokens' ? sql.ref('tokens') : sql.ref('count');
+      const whose =
+        holder === 'user'
+          ? sql`user_id = ${Number(subject)}`
+          : holder === 'group'
+            ? sql`user_id IN (SELECT id FROM users WHERE group_name = ${subject})`
+            : sql`1 = 1`;
+      return sql`SELECT coalesce(sum(${column}), 0) FROM usage_hours WHERE hour_at >= ${from - (from % 3600)} AND ${whose}`;
+    }
+    const amount =
+      unit === 'money'
+        ? sql`coalesce(sum(quota), 0)`
+        : unit === 'tokens'
+          ? sql`coalesce(sum(prompt_tokens + completion_tokens), 0)`
+          : sql`count(*)`;
+    const id = Number(subject);
+    return sql`SELECT ${amount} FROM logs WHERE user_id = (SELECT user_id FROM tokens WHERE id = ${id})
+      AND token_id = ${id} AND type = 2 AND created_at >= ${from} AND (quota > 0 OR prompt_tokens + completion_tokens > 0)`;
+  };
+
+  return {
+    all: (): Promise<BudgetRow[]> => rows().orderBy('budgets.id').execute(),
+    byIds: (ids: readonly number[]): Promise<BudgetRow[]> => rows().where('budgets.id', 'in', ids).execute(),
+    find: (id: number): Promise<BudgetRow | undefined> => rows().where('budgets.id', '=', id).executeTakeFirst(),
+    of: (holder: BudgetHolder, subject: string): Promise<BudgetRow[]> =>
+      rows().where('holder', '=', holder).where('subject', '=', subject).orderBy('budgets.id').execute(),
+    /** Whose earlier use is not counted yet. */
+    uncounted: (): Promise<BudgetRow[]> => rows().where('counted', '=', 0).execute(),
+    count: async (): Promise<number> => {
+      const { count } = await query
+        .selectFrom('budgets')
+        .select((one) => one.fn.countAll<number>().as('count'))
+        .executeTakeFirstOrThrow();
+      return Number(count);
+    },
+    create: async (row: Insertable<BudgetsTable>): Promise<number> => {
+      const { id } = await query.insertInto('budgets').values(row).returning('id').executeTakeFirstOrThrow();
+      return id;
+    },
+    update: async (id: number, changes: Updateable<BudgetsTable>): Promise<boolean> => {
+      const { numUpdatedRows } = await query
+        .updateTable('budgets')
+        .set(changes)
+        .where('id', '=', id)
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    },
+    /** With its use. */
+    remove: async (id: number): Promise<boolean> => {
+      const { numDeletedRows } = await query.deleteFrom('budgets').where('id', '=', id).executeTakeFirst();
+      await query.deleteFrom('budget_use').where('budget_id', '=', id).execute();
+      return numDeletedRows > 0n;
+    },
+    /** What was settled since the window began and the budget's use does not have: both as of one moment. */
+    async missing({ id, ...sought }: UseSought & { readonly id: number }): Promise<number> {
+      const { rows: found } = await sql<{ missing: number }>`SELECT (${settled(sought)})
+        - coalesce((SELECT used FROM budget_use WHERE budget_id = ${id} AND window_at = ${sought.from}), 0) AS missing`.execute(
+        query,
+      );
+      return Number(found[0]?.missing ?? 0);
+    },
+  };
+}
+
+export type BudgetsRepository = ReturnType<typeof createBudgetsRepository>;

@@ -1,0 +1,283 @@
+/**
+ * Budgets in the memory that all relay threads share. Each key, user, group and the site that has any has one slot: what open
+ * requests hold in each unit, when each window began, and what was used in it. A request holds in the slots of at most four,
+ * whose locks are taken after its user's and in one order, so that no burst gets past any of them.
+ */
+import {
+  amountIn,
+  amountOf,
+  type BudgetHolder,
+  type BudgetParts,
+  type BudgetSnapshot,
+  type BudgetUnit,
+  type BudgetWindow,
+  budgetUnits,
+  budgetWindows,
+  spanOf,
+} from '../../contract/budgets.ts';
+import { holderStripe, type Memory } from './shared-memory.ts';
+
+/** Cells of a holder's slot, all under its lock: what is held by unit, starts by window, uses by window and unit. */
+export const HolderSlot = {
+  held: 0,
+  starts: budgetUnits.length,
+  used: budgetUnits.length + budgetWindows.length,
+} as const;
+/** That are changed. */
+const countedCells = HolderSlot.used + budgetWindows.length * budgetUnits.length;
+export const holderCells = 32;
+
+/** What a request asks of budgets, or holds of them; 0 = nothing in this unit. */
+export interface BudgetNeed {
+  /** Quota that it may cost at most. */
+  readonly money: number;
+  readonly requests: number;
+  readonly tokens: number;
+}
+
+/** Of one unit, by its place. */
+const needIn = ({ money, requests, tokens }: BudgetNeed, unit: number): number =>
+  amountIn(unit, money, requests, tokens);
+
+/** A budget that has too little left. */
+export interface HolderShortage {
+  readonly holder: BudgetHolder;
+  readonly window: BudgetWindow;
+  readonly unit: BudgetUnit;
+  readonly remain: number;
+  /** In the unit. */
+  readonly need: number;
+  /** Until the window ends, and when that is (epoch seconds); null = never. */
+  readonly seconds: number | null;
+  readonly resets: number | null;
+}
+
+/** Where a slot's use of a budget is. */
+export const useCell = (window: number, unit: number): number => HolderSlot.used + window * budgetUnits.length + unit;
+
+/** One budget of a holder. */
+class Bound {
+  readonly window: number;
+  readonly unit: number;
+  private start = 0;
+  private end = Number.NEGATIVE_INFINITY;
+
+  constructor(readonly budget: BudgetSnapshot) {
+    this.window = budgetWindows.indexOf(budget.window);
+    this.unit = budgetUnits.indexOf(budget.unit);
+  }
+
+  /** When the window at hand began. @param began as the slot has it. @param now epoch seconds. */
+  startAt(now: number, began: number): number {
+    const { window, zone } = this.budget;
+    if (window === '5h') return spanOf(window, zone, now, began).start;
+    if (now < this.start || now >= this.end) {
+      const { start, end } = spanOf(window, zone, now);
+      this.start = start;
+      this.end = end;
+    }
+    // Where the clock was put back, or the zone changed, the later one goes on.
+    return Math.max(this.start, began);
+  }
+
+  endAt(now: number, began: number): number {
+    const { window, zone } = this.budget;
+    return spanOf(window, zone, window === '5h' ? now : Math.max(now, began), began).end;
+  }
+}
+
+/** A key, a user, a group or the site, with its budgets. */
+export class BudgetedHolder {
+  readonly stripe: number;
+  private readonly cells: Float64Array;
+  private readonly bounds: readonly Bound[];
+
+  constructor(
+    private readonly memory: Memory,
+    readonly slot: number,
+    readonly kind: BudgetHolder,
+    budgets: readonly BudgetSnapshot[],
+  ) {
+    this.stripe = holderStripe(slot);
+    this.cells = memory.cells(slot, holderCells);
+    this.bounds = budgets.map((budget) => new Bound(budget));
+  }
+
+  /** What is left in a unit: of the budget with the least; Infinity where none bounds it. A hint without the lock. @param held what open requests hold counts as used. */
+  left(unit: number, now: number, held = true): number {
+    let least = Number.POSITIVE_INFINITY;
+    for (const bound of this.bounds) if (bound.unit === unit) least = Math.min(least, this.leftOf(bound, now, held));
+    return least;
+  }
+
+  /** Of those with too little the one that is there again last; null = none has. Exact under the lock. */
+  shortage(need: BudgetNeed, now: number, held = true): HolderShortage | null {
+    let found: HolderShortage | null = null;
+    for (const bound of this.bounds) {
+      const wanted = needIn(need, bound.unit);
+      if (wanted === 0) continue;
+      const remain = this.leftOf(bound, now, held);
+      if (remain >= wanted) continue;
+      const { window, unit } = bound.budget;
+      const end = bound.endAt(now, this.cells[HolderSlot.starts + bound.window] ?? 0);
+      const isLast = found === null || (found.resets !== null && end > found.resets);
+      const resets = Number.isFinite(end) ? end : null;
+      const seconds = resets === null ? null : resets - now;
+      if (isLast) found = { holder: this.kind, window, unit, remain, need: wanted, seconds, resets };
+    }
+    return found;
+  }
+
+  /** Under the lock. */
+  hold({ money, requests, tokens }: BudgetNeed, now: number): void {
+    const { cells, memory, slot } = this;
+    memory.note(slot, countedCells);
+    cells[HolderSlot.held] = (cells[HolderSlot.held] ?? 0) + money;
+    cells[HolderSlot.held + 1] = (cells[HolderSlot.held + 1] ?? 0) + requests;
+    cells[HolderSlot.held + 2] = (cells[HolderSlot.held + 2] ?? 0) + tokens;
+    for (const bound of this.bounds) this.turn(bound, now);
+  }
+
+  /** Under the lock. @param parts what is added to for the settlement. */
+  use(spent: BudgetNeed, now: number, parts: number[]): void {
+    const { cells, memory, slot } = this;
+    memory.note(slot, countedCells);
+    for (const bound of this.bounds) {
+      const start = this.turn(bound, now);
+      const cell = useCell(bound.window, bound.unit);
+      cells[cell] = (cells[cell] ?? 0) + needIn(spent, bound.unit);
+      parts.push(bound.budget.id, start, bound.unit);
+    }
+  }
+
+  /** The same for a note of what would be owed: nothing is changed. */
+  name(now: number, parts: number[]): void {
+    for (const bound of this.bounds) {
+      const start = bound.startAt(now, this.cells[HolderSlot.starts + bound.window] ?? 0);
+      parts.push(bound.budget.id, start, bound.unit);
+    }
+  }
+
+  /** Under the lock: a process that this one follows settled it. @param windowAt when its window began. */
+  useOf(budgetId: number, windowAt: number, amount: number): void {
+    for (const { budget, window, unit } of this.bounds)
+      if (budget.id === budgetId) addUse(this.memory, this.slot, { window, unit }, windowAt, amount);
+  }
+
+  private leftOf(bound: Bound, now: number, held: boolean): number {
+    const { cells } = this;
+    const began = cells[HolderSlot.starts + bound.window] ?? 0;
+    const used = bound.startAt(now, began) > began ? 0 : (cells[useCell(bound.window, bound.unit)] ?? 0);
+    const taken = held ? (cells[HolderSlot.held + bound.unit] ?? 0) : 0;
+    return Math.max(0, amountOf(bound.budget, now) - used - taken);
+  }
+
+  /** A window that is over gives way to the next. Under the lock, with the slot noted. @returns when the one at hand began. */
+  private turn(bound: Bound, now: number): number {
+    const { cells } = this;
+    const began = HolderSlot.starts + bound.window;
+    const start = bound.startAt(now, cells[began] ?? 0);
+    if (start <= (cells[began] ?? 0)) return start;
+    cells[began] = start;
+    const first = useCell(bound.window, 0);
+    cells.fill(0, first, first + budgetUnits.length);
+    return start;
+  }
+}
+
+/** Under the lock: a window that is over by now is left alone, one that has not begun begins. Never below zero. */
+export function addUse(
+  memory: Memory,
+  slot: number,
+  { window, unit }: { readonly window: number; readonly unit: number },
+  windowAt: number,
+  amount: number,
+): void {
+  const began = memory.get(slot + HolderSlot.starts + window);
+  if (windowAt < began) return;
+  if (windowAt > began) {
+    memory.put(slot + HolderSlot.starts + window, windowAt);
+    for (let one = 0; one < budgetUnits.length; one++) memory.put(slot + useCell(window, one), 0);
+  }
+  const cell = slot + useCell(window, unit);
+  memory.put(cell, Math.max(0, memory.get(cell) + amount));
+}
+
+/** Gives back what a request held. Under the lock. */
+export function releaseHeld(memory: Memory, slot: number, { money, requests, tokens }: BudgetNeed): void {
+  memory.add(slot + HolderSlot.held, -money);
+  memory.add(slot + HolderSlot.held + 1, -requests);
+  memory.add(slot + HolderSlot.held + 2, -tokens);
+}
+
+/** Runs the step under the locks of all of them: after the user's, and before that of a group's rates. It must not wait. */
+export function lockedHolders<T>(memory: Memory, slots: readonly number[], step: () => T): T {
+  const stripes = slots.map(holderStripe).sort((one, other) => one - other);
+  for (const stripe of stripes) memory.lock(stripe);
+  try {
+    return step();
+  } finally {
+    for (const stripe of stripes.toReversed()) memory.release(stripe);
+  }
+}
+
+/** How a holder's slot is named. */
+export const holderKey = (kind: BudgetHolder, subject: string): string => `${kind} ${subject}`;
+
+/** Whose budgets a request touches. */
+export interface BudgetCaller {
+  /** 0 = none. */
+  readonly tokenId: number;
+  readonly userId: number;
+  /** The user's own. */
+  readonly userGroup: string;
+}
+
+/** One thread's view: who has budgets. Made anew when one changes, which is rare. */
+export class BudgetBook {
+  private readonly holders = new Map<string, BudgetedHolder>();
+
+  /** @param slotOf by `holderKey`; 0 = it has none yet. */
+  constructor(
+    private readonly memory: Memory,
+    private readonly slotOf: (key: string) => number,
+  ) {}
+
+  set(budgets: readonly BudgetSnapshot[]): void {
+    const { holders, memory } = this;
+    holders.clear();
+    for (const [key, own] of Map.groupBy(budgets, ({ holder, subject }) => holderKey(holder, subject))) {
+      const slot = this.slotOf(key);
+      const [first] = own;
+      if (slot !== 0 && first !== undefined) holders.set(key, new BudgetedHolder(memory, slot, first.holder, own));
+    }
+  }
+
+  /** null = nobody's: nothing of budgets is touched. */
+  of({ tokenId, userId, userGroup }: BudgetCaller): readonly BudgetedHolder[] | null {
+    if (this.holders.size === 0) return null;
+    const found: BudgetedHolder[] = [];
+    const add = (key: string) => {
+      const holder = this.holders.get(key);
+      if (holder !== undefined) found.push(holder);
+    };
+    if (tokenId !== 0) add(holderKey('token', String(tokenId)));
+    add(holderKey('user', String(userId)));
+    add(holderKey('group', userGroup));
+    add(holderKey('site', ''));
+    return found.length === 0 ? null : found;
+  }
+
+  /** Those that a settlement names, with what it counts there. */
+  all(): Iterable<BudgetedHolder> {
+    return this.holders.values();
+  }
+}
+
+/** For a note of an open request, and for an end whose money has moved. */
+export function partsOf(holders: readonly BudgetedHolder[] | null, now: number): BudgetParts | undefined {
+  if (holders === null) return undefined;
+  const parts: number[] = [];
+  for (const holder of holders) holder.name(now, parts);
+  return parts;
+}

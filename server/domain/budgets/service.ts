@@ -1,0 +1,241 @@
+/** Budgets: what is stored of them is sound, what was used before they were made counts, and a reset takes off what was used. */
+
+import { randomBytes } from 'node:crypto';
+import type { Database } from '../../../db/open.ts';
+import { type BudgetRow, createBudgetsRepository } from '../../../db/repositories/budgets.ts';
+import { createTokensRepository } from '../../../db/repositories/tokens.ts';
+import { createUsersRepository } from '../../../db/repositories/users.ts';
+import type { Ledger } from '../../billing/ledger/commands.ts';
+import {
+  amountOf,
+  type BudgetHolder,
+  type BudgetUnit,
+  type BudgetWindow,
+  isZone,
+  maxBudgets,
+  spanOf,
+} from '../../contract/budgets.ts';
+import { AppError } from '../../contract/errors.ts';
+import { maxQuota } from '../../contract/pricing/charge.ts';
+
+export interface BudgetFields {
+  readonly holder: BudgetHolder;
+  /** Id of the key or user, name of the group; nothing for the site. */
+  readonly subject?: string | undefined;
+  readonly window: BudgetWindow;
+  readonly unit: BudgetUnit;
+  readonly amount: number;
+  /** Absent = as before, UTC at first. */
+  readonly zone?: string | undefined;
+  /** Added until `raise_until`, epoch seconds; absent = as before. */
+  readonly raise?: number | undefined;
+  readonly raise_until?: number | undefined;
+}
+
+export interface BudgetView {
+  readonly id: number;
+  readonly holder: BudgetHolder;
+  readonly subject: string;
+  /** Of the key or user; the group's own; '' = the site, or one that is gone. */
+  readonly name: string;
+  readonly window: BudgetWindow;
+  readonly unit: BudgetUnit;
+  readonly amount: number;
+  readonly zone: string;
+  readonly raise: number;
+  readonly raise_until: number;
+  /** Amount and raise, as they hold now. */
+  readonly bound: number;
+  /** In the window at hand; what open requests hold is not. */
+  readonly used: number;
+  /** Epoch seconds; null = it has not begun. */
+  readonly window_at: number | null;
+  /** null = never, or not before it is used. */
+  readonly resets: number | null;
+  readonly created_time: number;
+  readonly updated_time: number;
+}
+
+/** What was used before is counted again so much later: by then every relay thread knows of the budget. */
+const settledSeconds = 3;
+
+const windowOf = (row: Pick<BudgetRow, 'period'>) => row.period as BudgetWindow;
+
+export function createBudgets({
+  database,
+  ledger,
+  now,
+}: {
+  readonly database: Database;
+  readonly ledger: Pick<Ledger, 'execute'>;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}) {
+  const repository = createBudgetsRepository(database);
+  const tokens = createTokensRepository(database);
+  const users = createUsersRepository(database);
+  const seconds = () => Math.floor(now() / 1000);
+  /** What changes uses, one at a time. */
+  let line: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const done = line.then(work, work);
+    line = done.catch(() => undefined);
+    return done;
+  };
+
+  const namesOf = async (rows: readonly BudgetRow[]): Promise<ReadonlyMap<string, string>> => {
+    const ids = (holder: BudgetHolder) => [
+      ...new Set(rows.filter((row) => row.holder === holder).map(({ subject }) => Number(subject))),
+    ];
+    const [keys, people] = [ids('token'), ids('user')];
+    const found = new Map<string, string>();
+    for (const { id, name } of keys.length === 0 ? [] : await tokens.byIds(keys)) found.set(`token ${id}`, name);
+    for (const { id, username } of people.length === 0 ? [] : await users.byIds(people))
+      found.set(`user ${id}`, username);
+    return found;
+  };
+
+  const viewOf = (row: BudgetRow, names: ReadonlyMap<string, string>): BudgetView => {
+    const at = seconds();
+    const window = windowOf(row);
+    const began = row.window_at ?? 0;
+    const span = spanOf(window, row.zone, at, began);
+    const isCurrent = row.window_at !== null && span.start <= began;
+    return {
+      id: row.id,
+      holder: row.holder as BudgetHolder,
+      subject: row.subject,
+      name: row.holder === 'group' ? row.subject : (names.get(`${row.holder} ${row.subject}`) ?? ''),
+      window,
+      unit: row.unit as BudgetUnit,
+      amount: row.amount,
+      zone: row.zone,
+      raise: row.raise_amount,
+      raise_until: row.raise_until,
+      bound: amountOf({ amount: row.amount, raise: row.raise_amount, raiseUntil: row.raise_until }, at),
+      used: isCurrent ? (row.used ?? 0) : 0,
+      window_at: isCurrent ? began : null,
+      resets: window === 'total' || (window === '5h' && !isCurrent) ? null : span.end,
+      created_time: row.created_at,
+      updated_time: row.updated_at,
+    };
+  };
+  const viewsOf = async (rows: readonly BudgetRow[]): Promise<BudgetView[]> => {
+    const names = await namesOf(rows);
+    return rows.map((row) => viewOf(row, names));
+  };
+
+  const find = async (id: number): Promise<BudgetRow> => {
+    const row = await repository.find(id);
+    if (row === undefined) throw new AppError('not_found', { what: `budget ${id}` });
+    return row;
+  };
+  const view = async (id: number): Promise<BudgetView> => {
+    const [one] = await viewsOf([await find(id)]);
+    if (one === undefined) throw new AppError('not_found', { what: `budget ${id}` });
+    return one;
+  };
+
+  /** @returns how the holder is stored. @throws AppError params_invalid, not_found */
+  const subjectOf = async ({ holder, subject = '' }: Pick<BudgetFields, 'holder' | 'subject'>): Promise<string> => {
+    if (holder === 'site') return '';
+    if (holder === 'group') {
+      if (subject === '') throw new AppError('params_invalid', { detail: 'subject' });
+      return subject;
+    }
+    const id = Number(subject);
+    if (!Number.isSafeInteger(id) || id <= 0) throw new AppError('params_invalid', { detail: 'subject' });
+    const [found] = holder === 'token' ? await tokens.byIds([id]) : await users.byIds([id]);
+    if (found === undefined) throw new AppError('not_found', { what: `${holder} ${id}` });
+    return String(id);
+  };
+
+  /** Brings what was used before into the use of the window at hand. */
+  const count = async (row: BudgetRow): Promise<void> => {
+    // Five hours begin with the first use after the budget was made.
+    if (row.period === '5h') return;
+    const windowAt = spanOf(windowOf(row), row.zone, seconds()).start;
+    const missing = await repository.missing({
+      ...{ id: row.id, holder: row.holder as BudgetHolder, subject: row.subject },
+      ...{ unit: row.unit as BudgetUnit, from: windowAt },
+    });
+    if (missing > 0) await change(row.id, windowAt, missing);
+  };
+  const change = (budgetId: number, windowAt: number, delta: number) =>
+    ledger.execute({
+      ...{ type: 'budget', ref: `budget:${budgetId}:${randomBytes(8).toString('hex')}` },
+      ...{ budgetId, windowAt, delta },
+    });
+
+  return {
+    /** @param holder absent = everybody's. */
+    async list(holder?: BudgetHolder, subject = ''): Promise<BudgetView[]> {
+      return viewsOf(await (holder === undefined ? repository.all() : repository.of(holder, subject)));
+    },
+    get: view,
+    /**
+     * The one budget of this holder, window and unit: made, or changed. What was used in the window at hand counts.
+     * @throws AppError budget_one_machine, budget_many, params_invalid, not_found
+     */
+    async set(
+      fields: BudgetFields,
+    ): Promise<{ readonly budget: BudgetView; readonly result: 'created' | 'changed' | 'unchanged' }> {
+      if (database.engine !== 'sqlite') throw new AppError('budget_one_machine');
+      const subject = await subjectOf(fields);
+      const { holder, window, unit, amount } = fields;
+      if (!Number.isSafeInteger(amount) || amount < 0 || amount > maxQuota)
+        throw new AppError('params_invalid', { detail: 'amount' });
+      const own = await repository.of(holder, subject);
+      const known = own.find((row) => row.period === window && row.unit === unit);
+      const ofWindow = own.find((row) => row.period === window);
+      const zone = fields.zone ?? ofWindow?.zone ?? '';
+      if (!isZone(zone)) throw new AppError('params_invalid', { detail: `zone ${zone}` });
+      const raise = fields.raise ?? known?.raise_amount ?? 0;
+      const until = fields.raise_until ?? known?.raise_until ?? 0;
+      if (!Number.isSafeInteger(raise) || raise < 0 || raise > maxQuota)
+        throw new AppError('params_invalid', { detail: 'raise' });
+      const at = seconds();
+      // A window has one beginning, so budgets of several units in it share their zone.
+      for (const row of own)
+        if (row.period === window && row.zone !== zone && row.id !== known?.id)
+          await repository.update(row.id, { zone, updated_at: at });
+      const columns = { amount, zone, raise_amount: raise, raise_until: until };
+      if (known !== undefined) {
+        const isSame =
+          known.amount === amount && known.zone === zone && known.raise_amount === raise && known.raise_until === until;
+        if (isSame) return { budget: await view(known.id), result: 'unchanged' };
+        await repository.update(known.id, { ...columns, updated_at: at });
+        return { budget: await view(known.id), result: 'changed' };
+      }
+      if ((await repository.count()) >= maxBudgets) throw new AppError('budget_many', { most: maxBudgets });
+      const row = { holder, subject, period: window, unit, ...columns, counted: 0, created_at: at, updated_at: at };
+      const id = await repository.create(row);
+      await inTurn(async () => count(await find(id)));
+      return { budget: await view(id), result: 'created' };
+    },
+    /** Nothing of the window at hand is used from here on. @throws AppError not_found */
+    reset(id: number): Promise<BudgetView> {
+      return inTurn(async () => {
+        const { used, window_at: windowAt } = await view(id);
+        // The ledger takes off what it has by then.
+        if (windowAt !== null && used > 0) await change(id, windowAt, -maxQuota);
+        return view(id);
+      });
+    },
+    /** @throws AppError not_found */
+    async remove(id: number): Promise<void> {
+      await find(id);
+      await repository.remove(id);
+    },
+    /** What was settled by threads that did not know of a new budget yet is counted too. */
+    async tick(): Promise<void> {
+      for (const row of await repository.uncounted()) {
+        if (seconds() < row.created_at + settledSeconds) continue;
+        await inTurn(() => count(row));
+        await repository.update(row.id, { counted: 1 });
+      }
+    },
+  };
+}
+
+export type BudgetsService = ReturnType<typeof createBudgets>;
