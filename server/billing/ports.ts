@@ -79,6 +79,9 @@ export interface LedgerStats {
   readonly wrongTopUps: readonly string[];
   readonly wrongTransfers: readonly string[];
   readonly wrongAmounts: readonly string[];
+  /** Where budgets are. */
+  readonly budgets?: number;
+  readonly wrongBudgets?: readonly string[];
   /** Where several nodes share a balance. */
   readonly leases?: number;
   readonly wrongLeases?: readonly string[];

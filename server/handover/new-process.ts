@@ -166,14 +166,15 @@ function createBills({ balances, ledger, control }: ReserveDeps, line: Line<From
   const charge = ({ userId, tokenId, amount, tokens, budgets, house: selfUse = false }: Settle): void => {
     const account = balances.account(userId, tokenId);
     remote.underLock(account.stripe, () => account.settle({ reserved: 0, charged: amount, selfUse }));
-    if (budgets !== undefined) use(budgets, amount, tokens);
+    if (budgets !== undefined) countIn(budgets, amount, tokens);
   };
-  const use = (parts: BudgetParts, amount: number, tokens: number): void => {
+  const countIn = (parts: BudgetParts, amount: number, tokens: number): void => {
     for (const holder of balances.budgets.all())
-      remote.underLock(holder.stripe, () => {
-        for (let at = 0; at < parts.length; at += 3)
-          holder.useOf(parts[at] ?? 0, parts[at + 1] ?? 0, amountIn(parts[at + 2] ?? 0, amount, 1, tokens));
-      });
+      if (holder.isNamedIn(parts))
+        remote.underLock(holder.stripe, () => {
+          for (let at = 0; at < parts.length; at += 3)
+            holder.countOf(parts[at] ?? 0, parts[at + 1] ?? 0, amountIn(parts[at + 2] ?? 0, amount, 1, tokens));
+        });
   };
 
   return {

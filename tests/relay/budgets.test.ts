@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { BudgetHolder, BudgetUnit, BudgetWindow } from '../../server/contract/budgets.ts';
+import { systemTimers } from '../../server/contract/timers.ts';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -21,7 +22,8 @@ afterEach(async () => {
 
 const ask = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] };
 const open = async (options: TestGatewayOptions = {}) => {
-  gateway = await createTestGateway({ engine: 'sqlite', now: () => now, ...options });
+  const timers = { ...systemTimers, now: () => now };
+  gateway = await createTestGateway({ engine: 'sqlite', now: () => now, relay: { timers }, ...options });
   await gateway.channel(upstream.url);
 };
 const refusal = async (response: Response) => {

@@ -34,7 +34,7 @@ import { createRelayState } from '../../server/relay/state/state.ts';
 import { endLost } from '../../server/threads/relay/lost-thread.ts';
 import { often } from '../support/often.ts';
 import { randomOf } from '../support/random.ts';
-import { paired } from '../support/relay-memory.ts';
+import { paired, watchedCells } from '../support/relay-memory.ts';
 import type { Order } from './threads-worker.ts';
 
 const never = { at: 0, used: 0 };
@@ -405,19 +405,6 @@ test('what a thread charged and could not send any more is sent with what it car
   expect(memory.get(accounts.user(1) + UserSlot.rest)).toBe(0.47 * oneUnit);
   expect(memory.get(accounts.user(1) + UserSlot.used)).toBe(5);
 });
-
-/** Cells that are written in place: each store is seen before it is made. */
-const watchedCells = (cells: Float64Array, store: (at: number) => void): Float64Array =>
-  new Proxy(cells, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-    set(target, name, value) {
-      store(Number(name));
-      return Reflect.set(target, name, value);
-    },
-  });
 
 test('exactness 9: what others write too is written under its lock, the user’s before the group’s', async () => {
   const site = busy();

@@ -37,3 +37,16 @@ export function paired(
     },
   };
 }
+
+/** Cells that are written in place: each store is seen before it is made. */
+export const watchedCells = (cells: Float64Array, store: (at: number) => void): Float64Array =>
+  new Proxy(cells, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+    set(target, name, value) {
+      store(Number(name));
+      return Reflect.set(target, name, value);
+    },
+  });

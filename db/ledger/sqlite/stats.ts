@@ -61,6 +61,14 @@ export function ledgerStats(raw: RawDatabase) {
         LEFT JOIN accounts pot ON pot.id = -1000 - u.id
         LEFT JOIN (SELECT credit AS id, sum(amount) AS amount FROM postings WHERE kind = 'reward' GROUP BY 1) earned ON earned.id = -1000 - u.id
         WHERE u.aff_quota <> coalesce(pot.balance, 0) OR u.aff_history_quota <> coalesce(earned.amount, 0) OR u.aff_quota > u.aff_history_quota`),
+    budgets: number('SELECT count(*) FROM budget_use'),
+    // Less is right where it was reset. Hours are whole: a window may begin within one.
+    wrongBudgets: words(
+      `SELECT 'budget ' || budget_id || ': ' || used || ' > ' || settled FROM (
+        SELECT u.budget_id, u.used, (SELECT coalesce(sum(CASE b.unit WHEN 'money' THEN h.quota WHEN 'tokens' THEN h.tokens ELSE h.count END), 0)
+          FROM usage_hours h WHERE h.hour_at >= u.window_at - u.window_at % 3600 AND (b.holder = 'site' OR h.user_id = CAST(b.subject AS INTEGER))) AS settled
+        FROM budget_use u JOIN budgets b ON b.id = u.budget_id WHERE b.holder IN ('user', 'site')) WHERE used > settled`,
+    ),
     wrongAmounts: words(
       `SELECT ref FROM postings WHERE typeof(amount) <> 'integer' OR amount NOT BETWEEN 1 AND 1000000000000000`,
     ),

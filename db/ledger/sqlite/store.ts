@@ -106,10 +106,10 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   };
 
   const usedBefore = raw.prepare<number>('SELECT used FROM budget_use WHERE budget_id = ? AND window_at = ?').pluck();
-  // Windows at hand that the settlement lay in.
+  // The windows that the settlement lay in.
   const budgetsOf = raw.prepare<{ budgetId: number; windowAt: number }>(
     `SELECT b.id AS budgetId, u.window_at AS windowAt FROM budgets b JOIN budget_use u ON u.budget_id = b.id
-     WHERE b.unit = 'money' AND u.window_at <= ? AND u.window_at = (SELECT max(window_at) FROM budget_use WHERE budget_id = b.id)
+     WHERE b.unit = 'money' AND u.window_at = (SELECT max(window_at) FROM budget_use WHERE budget_id = b.id AND window_at <= ?)
        AND ((b.holder = 'token' AND b.subject = ?) OR (b.holder = 'user' AND b.subject = ?)
          OR (b.holder = 'group' AND b.subject = (SELECT group_name FROM users WHERE id = ?)) OR b.holder = 'site')`,
   );

@@ -546,7 +546,7 @@ export class Account implements Owner {
     const now = this.calendar.turn();
     for (const slot of slots) releaseHeld(this.memory, slot, held);
     if (holders === null || (tokens === 0 && charged === 0)) return;
-    for (const holder of holders) holder.use({ money: charged, requests, tokens }, now, parts);
+    for (const holder of holders) holder.count({ money: charged, requests, tokens }, now, parts);
   }
 
   /** Under the lock, with the key's money noted. The sums are kept for every key: a budget may be set later. */

@@ -53,7 +53,7 @@ export interface HolderShortage {
 }
 
 /** Where a slot's use of a budget is. */
-export const useCell = (window: number, unit: number): number => HolderSlot.used + window * budgetUnits.length + unit;
+export const usedCell = (window: number, unit: number): number => HolderSlot.used + window * budgetUnits.length + unit;
 
 /** One budget of a holder. */
 class Bound {
@@ -139,12 +139,12 @@ export class BudgetedHolder {
   }
 
   /** Under the lock. @param parts what is added to for the settlement. */
-  use(spent: BudgetNeed, now: number, parts: number[]): void {
+  count(spent: BudgetNeed, now: number, parts: number[]): void {
     const { cells, memory, slot } = this;
     memory.note(slot, countedCells);
     for (const bound of this.bounds) {
       const start = this.turn(bound, now);
-      const cell = useCell(bound.window, bound.unit);
+      const cell = usedCell(bound.window, bound.unit);
       cells[cell] = (cells[cell] ?? 0) + needIn(spent, bound.unit);
       parts.push(bound.budget.id, start, bound.unit);
     }
@@ -158,8 +158,12 @@ export class BudgetedHolder {
     }
   }
 
+  isNamedIn(parts: BudgetParts): boolean {
+    return this.bounds.some(({ budget: { id } }) => parts.some((part, at) => at % 3 === 0 && part === id));
+  }
+
   /** Under the lock: a process that this one follows settled it. @param windowAt when its window began. */
-  useOf(budgetId: number, windowAt: number, amount: number): void {
+  countOf(budgetId: number, windowAt: number, amount: number): void {
     for (const { budget, window, unit } of this.bounds)
       if (budget.id === budgetId) addUse(this.memory, this.slot, { window, unit }, windowAt, amount);
   }
@@ -167,7 +171,7 @@ export class BudgetedHolder {
   private leftOf(bound: Bound, now: number, held: boolean): number {
     const { cells } = this;
     const began = cells[HolderSlot.starts + bound.window] ?? 0;
-    const used = bound.startAt(now, began) > began ? 0 : (cells[useCell(bound.window, bound.unit)] ?? 0);
+    const used = bound.startAt(now, began) > began ? 0 : (cells[usedCell(bound.window, bound.unit)] ?? 0);
     const taken = held ? (cells[HolderSlot.held + bound.unit] ?? 0) : 0;
     return Math.max(0, amountOf(bound.budget, now) - used - taken);
   }
@@ -179,7 +183,7 @@ export class BudgetedHolder {
     const start = bound.startAt(now, cells[began] ?? 0);
     if (start <= (cells[began] ?? 0)) return start;
     cells[began] = start;
-    const first = useCell(bound.window, 0);
+    const first = usedCell(bound.window, 0);
     cells.fill(0, first, first + budgetUnits.length);
     return start;
   }
@@ -197,9 +201,9 @@ export function addUse(
   if (windowAt < began) return;
   if (windowAt > began) {
     memory.put(slot + HolderSlot.starts + window, windowAt);
-    for (let one = 0; one < budgetUnits.length; one++) memory.put(slot + useCell(window, one), 0);
+    for (let one = 0; one < budgetUnits.length; one++) memory.put(slot + usedCell(window, one), 0);
   }
-  const cell = slot + useCell(window, unit);
+  const cell = slot + usedCell(window, unit);
   memory.put(cell, Math.max(0, memory.get(cell) + amount));
 }
 
@@ -268,7 +272,6 @@ export class BudgetBook {
     return found.length === 0 ? null : found;
   }
 
-  /** Those that a settlement names, with what it counts there. */
   all(): Iterable<BudgetedHolder> {
     return this.holders.values();
   }

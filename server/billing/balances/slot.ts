@@ -8,11 +8,9 @@ import { type BudgetSnapshot, budgetUnits, budgetWindows } from '../../contract/
 import type { TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
 import { systemTimers, type Timers } from '../../contract/timers.ts';
 
-
 import type { BalanceEvent, BudgetEvent, MoneyEvent } from '../ledger/commands.ts';
 import type { AccountState } from '../ports.ts';
-import { addUse, HolderSlot, holderCells, holderKey, useCell } from './budgets.ts';
-
+import { addUse, HolderSlot, holderCells, holderKey, usedCell } from './budgets.ts';
 
 import { ringCells } from './rate-windows.ts';
 import { holderStripe, type Memory, userStripe } from './shared-memory.ts';
@@ -221,7 +219,7 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
       const started = slot + HolderSlot.starts + place.window;
       if (!knowsBudgets && use.at > memory.get(started)) memory.set(started, use.at);
       const isCurrent = !knowsBudgets && use.at === memory.get(started);
-      memory.set(slot + useCell(place.window, place.unit), isCurrent ? use.used : 0);
+      memory.set(slot + usedCell(place.window, place.unit), isCurrent ? use.used : 0);
       for (const event of earlyUse.get(id) ?? []) count(event);
       earlyUse.delete(id);
     }
@@ -229,7 +227,10 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
   };
 
   const credit = (event: MoneyEvent): void => {
-    if (event.kind === 'budget') return count(event);
+    if (event.kind === 'budget') {
+      count(event);
+      return;
+    }
     const slot = users.get(event.userId);
     if (slot === undefined) {
       early.set(event.userId, [...(early.get(event.userId) ?? []), event]);

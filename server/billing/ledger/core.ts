@@ -144,23 +144,18 @@ function settle(command: Settle, state: LedgerState): Decision {
     log: paired === null ? command.log : withPayer(command.log, paired),
     usage:
       userId > 0 && (tokens > 0 || amount > 0)
-        ? {
-            hourAt: hourOf(at),
-            userId,
-            username,
-            model,
-            tokenId,
-            channelId,
-            requests: 1,
-            tokens,
-            quota: amount,
-            at,
+        ? withBudgets(
+            { hourAt: hourOf(at), userId, username, model, tokenId, channelId, requests: 1, tokens, quota: amount, at },
             budgets,
-          }
+          )
         : null,
     dropsHold: true,
   });
 }
+
+/** Most count in none. */
+const withBudgets = (usage: CounterChange, budgets: BudgetParts | undefined): CounterChange =>
+  budgets === undefined ? usage : { ...usage, budgets };
 
 /** @returns what is paid for the user, null = the balance pays all. */
 function paidByOtherAccounts(
@@ -219,12 +214,15 @@ export function correct(command: Settle | Void, { requested, paid }: Provisional
   const posting: Posting = { ...of, ref, debit: Account.revenue, credit: payer, amount: -more, kind: 'refund' };
   const { model, username } = command.type === 'settle' ? command : { model: command.log?.model ?? '', username: '' };
   const budgets = command.type === 'settle' ? command.budgets : undefined;
-  const back = { requests: 0, tokens: 0, quota: more, at, budgets };
+  const back = { requests: 0, tokens: 0, quota: more, at };
   return write({
     posting,
     paired: payer > 0 ? repayment(posting, state) : null,
     log: command.log,
-    usage: payer > 0 ? { hourAt: hourOf(at), userId: payer, username, model, tokenId, channelId, ...back } : null,
+    usage:
+      payer > 0
+        ? withBudgets({ hourAt: hourOf(at), userId: payer, username, model, tokenId, channelId, ...back }, budgets)
+        : null,
     dropsHold: true,
   });
 }

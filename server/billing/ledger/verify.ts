@@ -54,7 +54,22 @@ const leaseReports = ({ leases = 0, wrongLeases }: LedgerStats): InvariantReport
         ),
       ];
 
-/** I1 to I10, and I12 where there are leases: sums over the ledger. */
+const budgetReports = ({ budgets = 0, wrongBudgets }: LedgerStats): InvariantReport[] =>
+  wrongBudgets === undefined
+    ? []
+    : [
+        report(
+          'I13',
+          {
+            zh: '用户与站点的预算用量不超过其时段内的结算',
+            en: 'no budget of a user or the site counts more than was settled in its window',
+          },
+          budgets,
+          wrongBudgets,
+        ),
+      ];
+
+/** I1 to I10, I13 where budgets are, and I12 where there are leases: sums over the ledger. */
 export function reportsOf(stats: LedgerStats): InvariantReport[] {
   const { overrun } = stats;
   return [
@@ -135,5 +150,6 @@ export function reportsOf(stats: LedgerStats): InvariantReport[] {
       stats.wrongAmounts,
     ),
     ...leaseReports(stats),
+    ...budgetReports(stats),
   ];
 }
