@@ -153,6 +153,7 @@ export function postgresEnd(database: PostgresDatabase, one: OneTransaction | nu
 
   return {
     ...postgresSource(name, rowsOf),
+    takesNoBudgets: true,
     prepare: (mark) =>
       inTransaction(async (client) => {
         const { rows: known } = await client.query("SELECT to_regclass('move_cursor') IS NOT NULL AS moving");

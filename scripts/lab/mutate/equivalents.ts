@@ -82,7 +82,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'server/billing/balances/shared-memory.ts',
-    line: 'export const groupStripe = (slot: number): number => stripes + ((slot >>> 4) & (groupStripes - 1));',
+    line: 'export const groupStripe = (slot: number): number => groupsFrom + ((slot >>> 4) & (groupStripes - 1));',
     before: '1',
     after: '(2)',
     reason: 'the same group has the same lock as before, shared with more groups',

@@ -489,8 +489,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'the slot of a request is free before its bill is durable',
       'server/relay/admission/reservation.ts',
-      'this.carried = this.release(cost, input + output, usage === null);',
-      'this.carried = this.release(cost, input + output, usage === null);\n    core.balances.money.open.over(this.open);',
+      'this.carried = this.release(cost, input + output, usage === null, spent);',
+      'this.carried = this.release(cost, input + output, usage === null, spent);\n    core.balances.money.open.over(this.open);',
       'relay/commit-wait',
     ],
   ]),

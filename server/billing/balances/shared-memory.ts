@@ -48,7 +48,9 @@ export const maxThreads = 15;
 const stripes = 64;
 const holderStripes = 64;
 const groupStripes = 64;
-const locksCount = stripes + holderStripes + groupStripes;
+/** Users' locks, then those of holders of budgets, then those of groups. */
+const groupsFrom = stripes + holderStripes;
+const locksCount = groupsFrom + groupStripes;
 const chunkBits = 16;
 const chunkCells = 1 << chunkBits;
 const offsets = chunkCells - 1;
@@ -64,7 +66,7 @@ const sleepMs = 1;
 export const userStripe = (slot: number): number => (slot >>> 4) & (stripes - 1);
 /** Of those who have budgets. Their slots are of 32 cells. */
 export const holderStripe = (slot: number): number => stripes + ((slot >>> 5) & (holderStripes - 1));
-export const groupStripe = (slot: number): number => stripes + holderStripes + ((slot >>> 4) & (groupStripes - 1));
+export const groupStripe = (slot: number): number => groupsFrom + ((slot >>> 4) & (groupStripes - 1));
 
 /**
  * Runs the step under the locks of a user and of a group: no other thread intervenes. It must not wait. The user's lock comes before that
