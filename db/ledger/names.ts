@@ -137,7 +137,9 @@ export type UnknownName = Pick<NewName, 'userId' | 'id' | 'day'>;
 /** Names in the rows of commands that memory does not have. */
 export function unknownNames(commands: readonly LedgerCommand[], memory: NameMemory): UnknownName[] {
   const found: UnknownName[] = [];
-  for (const { log } of commands) {
+  for (const command of commands) {
+    if (command.type === 'budget') continue;
+    const { log } = command;
     if (log?.names === undefined) continue;
     const { userId, names } = log;
     for (const kind of nameKinds) {
