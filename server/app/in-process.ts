@@ -24,6 +24,7 @@ import { version } from '../embedded/version.ts';
 import { startThread } from '../embedded/workers.ts';
 import { localOwner } from '../http/call.ts';
 import { invoke, isMutation } from '../http/invoke.ts';
+import { innerTargetsName, parseInnerTargets } from '../outbound/inner-targets.ts';
 import { type CountingThread, createTokenCounter } from '../relay/admission/counting/counter.ts';
 import { runChannelTest } from '../relay/channel-test.ts';
 import { createRelay } from '../relay/relay.ts';
@@ -166,6 +167,7 @@ async function openWriting(dataDir: string, env: Environment, reader: DirectRead
       ...(collect === undefined ? {} : { collect }),
       version,
       setupCode: null,
+      innerTargets: parseInnerTargets(env[innerTargetsName] ?? ''),
       now: Date.now,
       relayTest: async (order) => {
         const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);

@@ -23,6 +23,7 @@ import { openDescriptors } from '../http/descriptors.ts';
 import { defaultLogSettings, type LogSettings } from '../observability/logging/settings.ts';
 import { type MetricsAddress, serveMetrics } from '../observability/metrics/listener.ts';
 import type { TraceSettings } from '../observability/traces/settings.ts';
+import { innerTargetsName, parseInnerTargets } from '../outbound/inner-targets.ts';
 import { type CountingThread, createTokenCounter } from '../relay/admission/counting/counter.ts';
 import { newBodyCells } from '../relay/intake/body-memory.ts';
 import { newTrialCells } from '../relay/routing/learnt-members.ts';
@@ -94,6 +95,7 @@ const leaveMs = 5000;
 
 /** @throws AppError data_dir_*, database_*, secret_missing, port_taken. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  parseInnerTargets(options.env[innerTargetsName] ?? '');
   const files = ensureDataDir(options.dataDir, options.env);
   const place = databasePlace(files, options.env);
   const nativeBinding = nativeBindingFor(files.dir, embeddedAddon);

@@ -83,6 +83,7 @@ import { type ChainExplanation, createChainExplanation } from '../domain/virtual
 import { createVirtualModels, type VirtualModelsService } from '../domain/virtual-models/service.ts';
 import { createWallet, type WalletService } from '../domain/wallet/service.ts';
 import { createVerifiedGuard, type Fetch } from '../outbound/guard.ts';
+import { createInnerFetch, type InnerTargets } from '../outbound/inner-targets.ts';
 import { createWorkerFetch } from '../outbound/worker.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { createPractice, type PracticeService } from './practice.ts';
@@ -175,6 +176,8 @@ export interface ServiceDeps {
   readonly sendMail?: SendMail;
   /** For addresses that users choose; default: the guarded one. */
   readonly guardedFetch?: Fetch;
+  /** Networks of the site's own that alerts and notifications may be sent to. */
+  readonly innerTargets?: InnerTargets;
   /** For payment providers and the upstreams of jobs; default: the runtime's own. */
   readonly fetch?: typeof fetch;
   /** Default: as strong as logins can bear. */
@@ -247,7 +250,10 @@ type NotificationDeps = ServiceDeps & {
   readonly options: OptionsService;
   readonly sendMail: SendMail;
   readonly settings: SettingsService;
-  readonly guardedFetch: Fetch;
+  /** Carries notifications of users. */
+  readonly userFetch: Fetch;
+  /** Carries alerts of the site. */
+  readonly alertFetch: Fetch;
   readonly backups: ScheduledBackups;
   readonly report: (error: unknown) => void;
 };
@@ -256,11 +262,11 @@ type NotificationDeps = ServiceDeps & {
 const createNotifications = (deps: NotificationDeps) => ({
   quotaAlerts: createQuotaAlerts({
     ...deps,
-    notify: createNotify({ ...deps, secretOf: deps.settings.webhookSecret, fetch: deps.guardedFetch }),
+    notify: createNotify({ ...deps, secretOf: deps.settings.webhookSecret, fetch: deps.userFetch }),
   }),
   alerts: createOperatorAlerts({
     ...deps,
-    fetch: deps.guardedFetch,
+    fetch: deps.alertFetch,
     backupMissing: deps.backups.missing,
   }),
 });
@@ -312,6 +318,10 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
       schemes,
     });
   const guardedFetch = carried(['https:']);
+  const { innerTargets: isInner = null } = deps;
+  /** Inner networks seldom have certificates; users' webhooks need https everywhere. */
+  const reaching = (schemes: readonly string[]): Fetch =>
+    isInner === null ? guardedFetch : createInnerFetch({ isInner, schemes, outer: guardedFetch });
   const pricing = createPricing({ ...deps, options, logs });
   return {
     version: deps.version,
@@ -342,7 +352,11 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     wallet: createWallet({ ...deps, options, users, affiliate }),
     affiliate,
     backups,
-    ...createNotifications({ ...deps, options, sendMail, settings, guardedFetch, backups, report }),
+    ...createNotifications({
+      ...{ ...deps, options, sendMail, settings, backups, report },
+      userFetch: reaching(['https:']),
+      alertFetch: reaching(['https:', 'http:']),
+    }),
     channels,
     channelFacts,
     upstreamProbe: createUpstreamProbe({

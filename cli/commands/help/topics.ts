@@ -66,6 +66,11 @@ export const environment: readonly (Words & { readonly name: string })[] = [
   { name: 'GATEWAY_HOST', zh: '监听地址', en: 'address to listen on' },
   { name: 'GATEWAY_PORT', zh: '端口', en: 'port' },
   { name: 'GATEWAY_BASE_PATH', zh: '反向代理的路径（同 --base-path）', en: 'path of the proxy, as --base-path' },
+  {
+    name: 'GATEWAY_INNER_TARGETS',
+    zh: '告警和通知可以发往的内网地址或网段，以逗号分隔；只能在此设置',
+    en: 'addresses and networks of your own that alerts and notifications may be sent to, with commas between; set here alone',
+  },
   { name: 'GATEWAY_RELAYS', zh: '转发线程数（同 --relays）', en: 'relay threads, as --relays' },
   { name: 'GATEWAY_METRICS', zh: '指标的监听地址（同 --metrics）', en: 'address for metrics, as --metrics' },
   { name: 'GATEWAY_METRICS_TOKEN', zh: '读取指标所需的令牌', en: 'token that reading metrics needs' },

@@ -30,6 +30,7 @@ import type { AppOptions } from '../../http/app.ts';
 import { createLog, type Log, type LogFields } from '../../observability/logging/log.ts';
 import type { LogSettings } from '../../observability/logging/settings.ts';
 import { guardVerified } from '../../outbound/guard.ts';
+import { innerTargetsName, parseInnerTargets } from '../../outbound/inner-targets.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
 import { RequestIds } from '../../relay/intake/request-id.ts';
 import type { HealthReport } from '../../relay/routing/health-report.ts';
@@ -124,6 +125,7 @@ async function start(order: ControlStart) {
         limits.set(id, resolve);
         self.postMessage({ kind: 'channelHealth', id, ids, model, keys });
       }),
+    innerTargets: parseInnerTargets(process.env[innerTargetsName] ?? ''),
     version,
     report,
     setupCode: order.setupCode,
