@@ -36,8 +36,8 @@ const path = '[A-Za-z_$][\\w$.[\\]-]{0,119}';
 const quotedName = new RegExp(`["'\`“‘](${path})["'\`”’]`, 'g');
 /** `tools.0.strict: Extra inputs are not permitted`, one or several. */
 const placeInFront = new RegExp(`(?:^|; |\\n)(${path}): `, 'g');
-/** `Unrecognized request argument supplied: seed` */
-const placeBehind = new RegExp(`\\b(?:parameter|argument|field|member|property)s?(?: \\w{1,12}){0,2}: (${path})`, 'gi');
+/** `Unrecognized request argument supplied: seed`, `Argument not supported on this model: seed` */
+const placeBehind = new RegExp(`\\b(?:parameter|argument|field|member|property)s?(?: \\w{1,12}){0,6}: (${path})`, 'gi');
 
 /** A place that the upstream names in a member of its own counts alone. */
 function namesIn({ param, code, message }: UpstreamError): readonly string[] {
@@ -146,23 +146,54 @@ const unsupported =
 const onlyDefault = /only the default/i;
 const ofValue =
   /\bvalues?\b|must (?:be|equal)|should be|has to be|expected|\bthan\b|between|\brange\b|at (?:most|least)|minimum|maximum|exceed|invalid type|one of|variant|取值|范围|必须/i;
-/** What else a refusal may depend on: other members, the account, the thoughts. */
-const conditional =
-  /\b(?:when|if|unless|while|together|both|combin\w*|without|alongside|requires?|conjunction|same time|because|since|account|organi[sz]ation|tier|plan|user|key|thinking|reasoning)\b|\bwith (?!(?:this |the |that |selected |requested |current )?model\b)|时|同时|如果|仅当|账[号户]/i;
+/**
+ * The words of sentences that are true of every request to a model: whichever else one has, the refusal may depend on it, be it
+ * another member, the account, its plan or the moment. Servers word such reasons in too many ways to list them.
+ */
+const generalWords = new Set(
+  (
+    'a an the this that it is are was be been being do does did not no nor can cannot could will won longer yet currently ' +
+    "isn't doesn't don't aren't can't cannot supported support supports supporting unsupported permitted allowed allow " +
+    'allows accepted accept accepts recognized recognised recognize available unrecognized unrecognised unknown ' +
+    'unexpected extra extraneous input inputs forbidden deprecated removed find found invalid field fields parameter ' +
+    'parameters param params argument arguments arg args member members property properties option options keyword ' +
+    'name names body json payload received supplied provided given specified in at of to for by on from as ' +
+    'model models api endpoint upstream provider server backend deployment only default value values one but and or ' +
+    'must should expected got use please instead remove try again error http header headers beta betas s selected requested current'
+  ).split(' '),
+);
+/** General as a whole, though not word by word. */
+const phrases =
+  /\b(?:invalid|bad|malformed)(?: input)? request\b|\brequest (?=(?:argument|parameter|body|field|payload|property)s?\b)|\b(?:http|status|code):? [45]\d\d\b|\bwith (?=(?:(?:this|the|that|selected|requested|current) ){0,3}model\b)/gi;
+const chineseWords =
+  /当前|模型|不再|不支持|支持|不允许|参数|字段|属性|取值|该|此|这个|的|未知|无法识别|无效|错误|请求体/g;
+/** Codes are words, too. */
+const conditionalCode = /account|organi[sz]ation|tier|plan|user|key|quota|region|permission/i;
+
+/** Whether a refusal blames nothing besides the members that it names. */
+function isGeneral(words: string, { code, type }: UpstreamError, names: readonly string[]): boolean {
+  if (conditionalCode.test(`${code ?? ''} ${type ?? ''}`)) return false;
+  const own = new Set(names.flatMap((name) => name.toLowerCase().split(/[^a-z]+/)));
+  const said = words.replace(phrases, ' ').replace(chineseWords, ' ').replaceAll('’', "'").toLowerCase();
+  // A number is most often the value that was refused.
+  if (/\d/.test(said) && !onlyDefault.test(said)) return false;
+  for (const [word] of said.matchAll(/\p{L}[\p{L}']*/gu)) if (!generalWords.has(word) && !own.has(word)) return false;
+  return true;
+}
 
 /** @returns null where the refusal names nothing that may be left out, or more than one thing. */
 export function refusedMembers(error: UpstreamError, sent: SentRequest): RefusedMembers | null {
   const names = namesIn(error);
   const betas = namedBetas(error, names, sent);
   const words = plainWords(error, sent.model);
-  const isConditional = conditional.test(words);
-  if (betas.members.length > 0) return { ...betas, concernsAll: !isConditional };
+  if (betas.members.length > 0) return { ...betas, concernsAll: isGeneral(words, error, [...betas.names, betaMember]) };
   const meant = names.map((name) => ({ name, rows: rowsNamed(name, sent) })).filter(({ rows }) => rows.length > 0);
   const rows = [...new Set(meant.flatMap((one) => one.rows))];
   const [first] = rows;
   if (first === undefined || new Set(rows.map(lastOf)).size > 1) return null;
   const written = meant.map(({ name }) => name);
-  if (first.member === toolTypeMember) return toolTypes(first, written, sent, !isConditional);
+  const general = isGeneral(words, error, [...written, first.member]);
+  if (first.member === toolTypeMember) return toolTypes(first, written, sent, general);
   const aboutValue = !onlyDefault.test(words) && ofValue.test(words);
   const members = rows.map((row): Removable => ({ row, value: aboutValue ? onlyWord(row, sent.body) : null }));
   // A number that is too large says nothing about others.
@@ -170,7 +201,7 @@ export function refusedMembers(error: UpstreamError, sent: SentRequest): Refused
   return {
     members,
     names: written,
-    concernsAll: !isConditional && (isWhole || members.every(({ value }) => value !== null)),
+    concernsAll: general && (isWhole || members.every(({ value }) => value !== null)),
   };
 }
 
@@ -188,7 +219,7 @@ function plainWords({ message }: UpstreamError, model: string): string {
   return (model === '' ? words : words.replaceAll(model, thisModel))
     .replace(quotedName, ' - ')
     .replace(placeInFront, ' ')
-    .replace(placeBehind, ' ');
+    .replace(placeBehind, (all, name: string) => all.slice(0, -name.length));
 }
 
 const thisModel = 'this model';
