@@ -80,7 +80,7 @@ export const aliases: Readonly<Record<string, string>> = { list: 'ls', rm: 'dele
 /** Headings of `gateway --help`, by what one wants to do; each command stands under one. */
 export const tasks: readonly (Pick<Flag, 'zh' | 'en'> & { readonly names: readonly string[] })[] = [
   { zh: '开始', en: 'Begin', names: ['setup', 'serve', 'connect', 'chat', 'exec', 'env', 'agents'] },
-  { zh: '观察', en: 'Watch', names: ['board', 'top', 'status', 'logs', 'doctor', 'alert', 'route'] },
+  { zh: '观察', en: 'Watch', names: ['board', 'top', 'status', 'logs', 'doctor', 'support', 'alert', 'route'] },
   { zh: '上游', en: 'Upstreams', names: ['channel', 'tag', 'model', 'ratios'] },
   {
     zh: '用户与密钥',

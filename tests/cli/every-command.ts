@@ -192,6 +192,7 @@ export function onMachine({ file }: Facts): readonly (readonly string[])[] {
   return [
     ['setup'],
     ['doctor'],
+    ['support', '--file', '-'],
     ['service', 'print', 'container'],
     ['service', 'check'],
     ['db', 'path'],

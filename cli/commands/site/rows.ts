@@ -141,6 +141,14 @@ export const siteRows: readonly CommandRow[] = [
     load: async () => (await import('./doctor.ts')).doctor,
   },
   {
+    name: 'support',
+    zh: '收集求助所需的信息，不含密钥、姓名和内容；写入前先显示',
+    en: 'what somebody who helps needs to know, without keys, names or contents; shown before it is written',
+    flags: [{ flag: '--file <path>', zh: '写入的文件，- 为只显示', en: 'where to write it; - shows it only' }],
+    examples: ['support', 'support --file -'],
+    load: async () => (await import('./support.ts')).support,
+  },
+  {
     name: 'service print',
     argument: '[kind]',
     zh: '打印 systemd、container、launchd 配置',
