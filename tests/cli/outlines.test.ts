@@ -15,7 +15,7 @@ import { expectGolden, fixTimeZone } from '../support/golden-file.ts';
 
 /** They start servers and programs, or are about the files of this machine. */
 const elsewhere =
-  /^(serve|setup|doctor|service|mock-upstream|backup (create|restore|list)|db|ledger|secrets|import|exec|bench|upgrade|version|chat)\b/;
+  /^(serve|setup|doctor|support|service|mock-upstream|backup (create|restore|list)|db|ledger|secrets|import|exec|bench|upgrade|version|chat)\b/;
 const mostLines = 40;
 const mostCells = 600;
 const unanswered = new Set<string>();
