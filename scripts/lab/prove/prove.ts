@@ -1,5 +1,5 @@
 /**
- * What the gateway does on a bad night, measured: `node scripts/launch.mjs lab/prove/prove broken-streams|overload|drain|power-cuts|kills|take-overs|stalled|crowd|soak|monitoring|cluster|hostile|large-bodies [--minutes N]`.
+ * What the gateway does on a bad night, measured: `node scripts/launch.mjs lab/prove/prove broken-streams|overload|drain|power-cuts|kills|take-overs|stalled|crowd|soak|monitoring|cluster|hostile|large-bodies|proxies [--minutes N]`.
  * Everything runs on this machine's loopback and ends by itself; `dist/gateway` is measured where it exists, the sources where it does not.
  */
 import { endAll } from '../../../cli/bench/process.ts';
@@ -12,6 +12,7 @@ import { kills } from './kills.ts';
 import { largeBodies } from './large-bodies.ts';
 import { checkMonitoring } from './monitor.ts';
 import { overload } from './overload.ts';
+import { proxiesBetween } from './proxies.ts';
 import { powerCuts } from './power-cuts.ts';
 import { slowClients } from './slow-clients.ts';
 import { soak } from './soak.ts';
@@ -32,6 +33,7 @@ const checks: Readonly<Record<string, (args: readonly string[]) => Promise<reado
   cluster,
   hostile: hostileBodies,
   'large-bodies': largeBodies,
+  proxies: proxiesBetween,
 };
 
 const [name = '', ...args] = process.argv.slice(2);
