@@ -7,7 +7,6 @@ export type ProxyName = (typeof proxies)[number];
 export type ProxyFault =
   | 'answer'
   | 'path'
-  | 'prefix'
   | 'headers'
   | 'underscores'
   | 'host'
@@ -36,11 +35,6 @@ const lines: Readonly<Record<ProxyFault, Readonly<Record<ProxyName, readonly str
     caddy: ['-rewrite, uri'],
     haproxy: ['-http-request normalize-uri', '-http-request set-path, replace-path'],
   },
-  prefix: {
-    nginx: ['location /PREFIX/ { proxy_pass http://127.0.0.1:3000/; }'],
-    caddy: ['handle_path /PREFIX/* {', '  reverse_proxy 127.0.0.1:3000', '}'],
-    haproxy: ['http-request replace-path /PREFIX(/.*) \\1'],
-  },
   headers: {
     nginx: ['proxy_pass_request_headers on;', '-proxy_set_header NAME "";'],
     caddy: ['-header_up -NAME'],
@@ -52,7 +46,7 @@ const lines: Readonly<Record<ProxyFault, Readonly<Record<ProxyName, readonly str
     haproxy: ['-http-request del-header session_id'],
   },
   host: {
-    nginx: ['proxy_set_header Host $host;'],
+    nginx: ['proxy_set_header Host $http_host;'],
     caddy: ['header_up Host {host}'],
     haproxy: ['-http-request set-header Host'],
   },

@@ -94,7 +94,7 @@ test.each<readonly [string, Fault, string, string, string]>([
     { request: (_url, headers) => headers.set('host', 'gateway_upstream') },
     'host',
     'gateway_upstream',
-    'proxy_set_header Host $host;',
+    'proxy_set_header Host $http_host;',
   ],
   ['hides who calls', { forwarded: 'none' }, 'client address', 'X-Forwarded-For', 'proxy_set_header X-Forwarded-For'],
   ['is not declared', { forwarded: 'untrusted' }, 'client address', 'not trusted', 'general_setting.trusted_proxies='],
@@ -200,11 +200,18 @@ test.each<readonly [string, Fault, string, string]>([
   expect(await look(planted)).toMatchObject([{ check, result: 'fail', detail: expect.stringContaining(detail) }]);
 });
 
-test('a prefix that reaches the gateway is named with the location that takes it off', async () => {
+test('a path that the gateway does not know is named with the setting for it', async () => {
   const refusal = () => Response.json({ code: 'route_unknown' }, { status: 404 });
   expect(await look({ answer: refusal }, '/ai')).toMatchObject([
-    { check: 'path', detail: expect.stringContaining('/ai'), fix: expect.stringContaining('location /ai/') },
+    { check: 'path', detail: expect.stringContaining('/ai'), fix: 'gateway serve --base-path /ai' },
   ]);
+});
+
+test('a path that is taken off is in order', async () => {
+  const takesOff = (url: URL): void => {
+    url.pathname = url.pathname.replace('/ai/', '/');
+  };
+  expect(await look({ request: takesOff }, '/ai')).toEqual([]);
 });
 
 test('a redirection is followed and told: a POST would lose its body', async () => {

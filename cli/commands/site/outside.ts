@@ -79,9 +79,8 @@ class Outside {
   }
 
   #wrong(check: string, result: 'warn' | 'fail', detail: string, fault: ProxyFault, name = ''): Finding {
-    const prefix = this.#url.pathname.replace(/^\/|\/$/g, '');
     const lines = proxyLines(fault, this.#proxy, this.#say('删除', 'remove'));
-    return wrong(check, result, detail, lines.join('\n').replaceAll('PREFIX', prefix).replaceAll('NAME', name));
+    return wrong(check, result, detail, lines.join('\n').replaceAll('NAME', name));
   }
 
   /** Certificates are looked at on their own: nothing secret is sent. */
@@ -159,13 +158,11 @@ class Outside {
         ),
         'answer',
       );
-    if (this.#url.pathname.length > 1 && text.includes('route_unknown'))
-      return this.#wrong(
-        'path',
-        'fail',
-        this.#say(`路径前缀 ${this.#url.pathname} 传到了网关`, `the prefix ${this.#url.pathname} reaches the gateway`),
-        'prefix',
-      );
+    const { pathname } = this.#url;
+    if (pathname.length > 1 && text.includes('route_unknown')) {
+      const detail = this.#say(`网关不知道路径 ${pathname}`, `the gateway does not know the path ${pathname}`);
+      return wrong('path', 'fail', detail, `gateway serve --base-path ${pathname}`);
+    }
     const older = await this.#fetch('/api/status').then(
       async (response) => /"success":\s*true/.test(await response.text()),
       () => false,

@@ -2,7 +2,7 @@
  * `gateway doctor --url` behind real proxies: faults are planted in nginx, Caddy and HAProxy one at a time, each has to be
  * named, and the lines that it proposes, written into the configuration, have to mend it. Needs the three and `openssl`.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, start } from '../../../cli/bench/process.ts';
@@ -71,7 +71,10 @@ const nginx: Kind = {
       ],
     },
     { check: 'sockets', without: ['proxy_set_header Upgrade', 'proxy_set_header Connection'] },
-    { check: 'compression', plus: ['gzip on;', 'gzip_proxied any;', 'gzip_types text/event-stream;', 'gzip_min_length 1;'] },
+    {
+      check: 'compression',
+      plus: ['gzip on;', 'gzip_proxied any;', 'gzip_types text/event-stream;', 'gzip_min_length 1;'],
+    },
     {
       check: 'methods',
       without: ['location /'],
@@ -85,10 +88,11 @@ const nginx: Kind = {
   ],
   sameWords: (statement) => (statement.startsWith('proxy_set_header') || statement.startsWith('location') ? 2 : 1),
   config: (statements, { folder, port }) => `
+user root;
 worker_processes 1;
 daemon off;
 pid ${folder}/pid;
-error_log ${folder}/error.log;
+error_log stderr;
 events {}
 http {
   access_log off;
@@ -159,17 +163,26 @@ const haproxy: Kind = {
   ],
   faults: [
     { check: 'silence', without: ['timeout server'], plus: ['timeout server 2s'] },
-    { check: 'body size', plus: ['http-request deny deny_status 413 if { req.hdr(content-length) -m int gt 1048576 }'] },
+    {
+      check: 'body size',
+      plus: ['http-request deny deny_status 413 if { req.hdr(content-length) -m int gt 1048576 }'],
+    },
     { check: 'headers', plus: ['http-request del-header Authorization'] },
     { check: 'headers', plus: ['http-request del-header session_id'] },
     { check: 'host', plus: ['http-request set-header Host gateway.internal'] },
     { check: 'client address', without: ['option forwardfor'] },
     { check: 'scheme', without: ['http-request set-header X-Forwarded-Proto'] },
     { check: 'sockets', plus: ['http-request del-header Upgrade', 'http-request del-header Connection'] },
-    { check: 'errors', plus: ['http-response return status 401 content-type text/html string "<html>" if { status 401 }'] },
+    {
+      check: 'errors',
+      plus: ['http-response return status 401 content-type text/html string "<html>" if { status 401 }'],
+    },
     { check: 'methods', plus: ['http-request deny deny_status 405 if { method PUT PATCH DELETE }'] },
     { check: 'path', plus: ['http-request replace-path (.*)%2F(.*) \\1/\\2'] },
-    { check: 'compression', plus: ['filter compression', 'compression algo gzip', 'compression type text/event-stream'] },
+    {
+      check: 'compression',
+      plus: ['filter compression', 'compression algo gzip', 'compression type text/event-stream'],
+    },
     { check: 'streams', plus: ['http-response wait-for-body time 10s at-least 100k'] },
     { check: 'reach', dead: true },
   ],
@@ -191,7 +204,12 @@ backend gateway
   command: (file) => ['haproxy', '-f', file, '-db'],
 };
 
-const head = (statement: string, words: number): string => statement.trim().split(/[\s;]+/).slice(0, words).join(' ');
+const head = (statement: string, words: number): string =>
+  statement
+    .trim()
+    .split(/[\s;]+/)
+    .slice(0, words)
+    .join(' ');
 
 /** The lines that were proposed, written into the configuration as somebody would. */
 function applied(kind: Kind, statements: Statements, fix: string): Statements {
@@ -204,9 +222,9 @@ function applied(kind: Kind, statements: Statements, fix: string): Statements {
       continue;
     }
     // What stands in the block of the proxy goes there.
-    const inner = /^reverse_proxy [^{]*\{\n([^]*)\n\}$/.exec(block)?.[1]?.trim();
+    const inner = /^reverse_proxy [^{]*\{\n([\s\S]*)\n\}$/.exec(block)?.[1]?.trim();
     const isInner = inner !== undefined || block.startsWith('header_up');
-    const text = isInner ? `> ${inner ?? block}` : block;
+    const text = (isInner ? `> ${inner ?? block}` : block).replace('127.0.0.1:3000', '127.0.0.1:UPSTREAM');
     const words = kind.sameWords(text) + (isInner ? 1 : 0);
     // A header that is set is not dropped, too.
     const same = (one: string): boolean => head(one, words).replace(' -', ' ') === head(text, words);
@@ -240,7 +258,14 @@ function blocksOf(fix: string): readonly string[] {
 
 function certificates(folder: string): void {
   const make = ['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '30', '-subj', '/CN=localhost'];
-  const names = ['-addext', 'subjectAltName=DNS:localhost', '-keyout', `${folder}/key.pem`, '-out', `${folder}/cert.pem`];
+  const names = [
+    '-addext',
+    'subjectAltName=DNS:localhost',
+    '-keyout',
+    `${folder}/key.pem`,
+    '-out',
+    `${folder}/cert.pem`,
+  ];
   Bun.spawnSync([...make, ...names]);
   Bun.spawnSync(['sh', '-c', `cat ${folder}/cert.pem ${folder}/key.pem > ${folder}/both.pem`]);
 }
@@ -248,11 +273,24 @@ function certificates(folder: string): void {
 async function findingsOf(kind: Kind, statements: Statements, place: Place): Promise<readonly Finding[]> {
   const file = join(place.folder, 'config');
   writeFileSync(file, kind.config(statements, place).replaceAll('UPSTREAM', String(place.upstream)));
-  const proxy = start(null, kind.command(file));
+  const log = openSync(join(place.folder, 'log'), 'w');
+  const proxy = start(null, kind.command(file), {}, log);
   const url = `https://localhost:${place.port}`;
   try {
-    await listens(place.port);
-    const look = [...siteProgram, 'doctor', '--url', url, '--silence', '3', '--proxy', kind.name, '--json', '--lang', 'en'];
+    await listens(place.port, join(place.folder, 'log'));
+    const look = [
+      ...siteProgram,
+      'doctor',
+      '--url',
+      url,
+      '--silence',
+      '3',
+      '--proxy',
+      kind.name,
+      '--json',
+      '--lang',
+      'en',
+    ];
     const env = { ...process.env, NODE_EXTRA_CA_CERTS: join(place.folder, 'cert.pem'), HOME: place.folder };
     const child = Bun.spawn(look, { env, stderr: 'pipe', stdout: 'pipe' });
     const text = await new Response(child.stdout).text();
@@ -263,14 +301,14 @@ async function findingsOf(kind: Kind, statements: Statements, place: Place): Pro
   }
 }
 
-async function listens(port: number): Promise<void> {
+async function listens(port: number, log: string): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
     const open = await Bun.connect({ hostname: '127.0.0.1', port, socket: { data() {} } }).catch(() => null);
     open?.end();
     if (open !== null) return;
     await Bun.sleep(25);
   }
-  throw new Error(`nothing listens on ${port}`);
+  throw new Error(`nothing listens on ${port}: ${readFileSync(log, 'utf8')}`);
 }
 
 const namesOf = (findings: readonly Finding[]): string =>
@@ -286,12 +324,13 @@ export async function proxiesBetween(): Promise<readonly Goal[]> {
     for (const kind of [nginx, caddy, haproxy]) {
       const own = join(folder, kind.name);
       mkdirSync(own);
-      for (const name of ['cert.pem', 'key.pem', 'both.pem']) await Bun.write(join(own, name), Bun.file(join(folder, name)));
+      for (const name of ['cert.pem', 'key.pem', 'both.pem'])
+        await Bun.write(join(own, name), Bun.file(join(folder, name)));
       const place = (): Place => ({ folder: own, port: freePort(), upstream: site.port });
       const clean = await findingsOf(kind, kind.good, place());
       console.log(`${kind.name}, nothing planted: ${namesOf(clean)}`);
       let named = 0;
-      let mended = 0;
+      let fixed = 0;
       for (const { check, without: left = [], plus = [], dead } of kind.faults) {
         const kept = kind.good.filter((one) => !left.some((words) => one.startsWith(words)));
         const planted = [...kept, ...plus];
@@ -300,14 +339,16 @@ export async function proxiesBetween(): Promise<readonly Goal[]> {
         const isNamed = found.some((one) => one.check === check);
         if (isNamed) named++;
         const rest = dead === true ? [] : await findingsOf(kind, applied(kind, planted, first?.fix ?? ''), place());
-        if (isNamed && rest.length === 0) mended++;
-        console.log(`${kind.name}: ${[...plus, ...left.map((one) => `without ${one}`)].join(' ').replaceAll('\n', ' ') || 'nothing behind it'}`);
-        console.log(`  named: ${namesOf(found)}; mended: ${rest.length === 0 ? 'yes' : namesOf(rest)}`);
+        if (isNamed && rest.length === 0) fixed++;
+        console.log(
+          `${kind.name}: ${[...plus, ...left.map((one) => `without ${one}`)].join(' ').replaceAll('\n', ' ') || 'nothing behind it'}`,
+        );
+        console.log(`  named: ${namesOf(found)}; fixed: ${rest.length === 0 ? 'yes' : namesOf(rest)}`);
       }
       const all = kind.faults.length;
       goals.push(minGoal(`${kind.name}, clean`, clean.length === 0 ? 1 : 0, 1, ''));
       goals.push(minGoal(`${kind.name}, faults named`, named, all, 'faults'));
-      goals.push(minGoal(`${kind.name}, faults mended`, mended, all, 'faults'));
+      goals.push(minGoal(`${kind.name}, faults fixed`, fixed, all, 'faults'));
     }
   } finally {
     site.signal('SIGTERM');
