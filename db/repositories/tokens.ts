@@ -51,6 +51,9 @@ export function createTokensRepository({ query, dialect }: Database) {
       .$if(state !== undefined, (q) => q.where(statusAt(state?.at ?? 0), '=', state?.status as number));
   return {
     all: (): Promise<TokenRow[]> => live().orderBy('id').execute(),
+    /** The next `limit` of all. */
+    after: (id: number, limit: number): Promise<TokenRow[]> =>
+      live().where('id', '>', id).orderBy('id').limit(limit).execute(),
     byIds: (ids: readonly number[]): Promise<TokenRow[]> => live().where('id', 'in', ids).orderBy('id').execute(),
     list: (
       filter: TokenFilter,

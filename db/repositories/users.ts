@@ -213,6 +213,9 @@ export function createUsersRepository({ query, dialect }: Database) {
         return true;
       }),
     all: (): Promise<UserRow[]> => select().where('deleted_at', 'is', null).orderBy('users.id').execute(),
+    /** The next `limit` of all. */
+    after: (id: number, limit: number): Promise<UserRow[]> =>
+      select().where('users.id', '>', id).where('deleted_at', 'is', null).orderBy('users.id').limit(limit).execute(),
     byIds: (ids: readonly number[]): Promise<UserRow[]> =>
       select().where('users.id', 'in', ids).where('deleted_at', 'is', null).orderBy('users.id').execute(),
     find: (id: number): Promise<UserRow | undefined> =>

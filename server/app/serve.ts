@@ -290,12 +290,17 @@ const receiveControl =
   ({ state, relayThreads, before, slots, applied }: ControlListeners) =>
   (data: FromControl): void => {
     switch (data.kind) {
-      case 'snapshot':
-      case 'delta':
-        state.apply(data);
-        slots(data);
-        void relayThreads.update(data).then(() => applied(data.seq));
+      case 'part':
+        state.prepare(data);
         break;
+      case 'snapshot':
+      case 'delta': {
+        state.apply(data);
+        const update = data.kind === 'delta' ? data : state.snapshot();
+        slots(update);
+        void relayThreads.update(update).then(() => applied(data.seq));
+        break;
+      }
       case 'test':
         relayThreads.test(data);
         break;

@@ -130,10 +130,20 @@ export interface NodeCount {
   readonly recent: number;
 }
 
+/** Some of the users and keys of the snapshot that follows it: no thread has all of them in several forms at once. */
+export interface SnapshotPart {
+  readonly kind: 'part';
+  /** Parts before it are of a snapshot that never came. */
+  readonly isFirst: boolean;
+  readonly users: readonly UserSnapshot[];
+  readonly tokens: readonly TokenSnapshot[];
+}
+
 export interface Snapshot {
   readonly kind: 'snapshot';
   /** Sequence of the change feed this state includes. */
   readonly seq: number;
+  /** Besides those of its parts. */
   readonly users: readonly UserSnapshot[];
   readonly tokens: readonly TokenSnapshot[];
   readonly channels: readonly ChannelSnapshot[];

@@ -30,6 +30,7 @@ function fixture() {
       },
     },
     publish: (news) => {
+      if (news.kind === 'part') return;
       published.push(news.seq);
       order.push(`news ${news.seq}`);
       if (!withheld) publisher.applied(news.seq);

@@ -70,6 +70,7 @@ export async function people({ users, affiliate, credentials, options }: Reposit
   await users.setAccessToken(ann, 'token-hash');
   await users.findByAccessToken('token-hash');
   await users.all();
+  await users.after(0, 10);
   await users.byIds([ann, cid, 99]);
   await users.byIds([]);
   await users.find(bob);
@@ -267,6 +268,7 @@ export async function keysAndChannels({ tokens, channels }: Repositories): Promi
   await rejected(tokens.create(token('beta')));
   await rejected(tokens.create(token('fraction', { quota_limit: 1.5 })));
   await tokens.all();
+  await tokens.after(0, 10);
   await tokens.byIds([1, 3]);
   await tokens.byIds([]);
   const all = { offset: 0, limit: 100 };

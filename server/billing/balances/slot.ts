@@ -127,7 +127,8 @@ const accountStateOf = ({ balanceVersion: version, overrun, paidIn = 0 }: UserSn
 /** Movements included in a user's balance: those up to `version`, and these that arrived early. */
 interface Seen {
   version: number;
-  readonly early: Set<number>;
+  /** null = there were none yet: of many users, few have any. */
+  early: Set<number> | null;
 }
 
 /**
@@ -181,9 +182,11 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
   const apply = (slot: number, event: BalanceEvent): void => {
     const known = seen.get(event.userId);
     const { version } = event;
-    if (known === undefined || version <= known.version || known.early.has(version)) return;
-    known.early.add(version);
-    while (known.early.delete(known.version + 1)) known.version++;
+    if (known === undefined || version <= known.version || known.early?.has(version) === true) return;
+    if (version === known.version + 1) known.version = version;
+    else if (known.early === null) known.early = new Set([version]);
+    else known.early.add(version);
+    while (known.early?.delete(known.version + 1) === true) known.version++;
     const { add } = memory;
     if (!leased) add(slot + UserSlot.balance, event.delta);
     if (version > memory.get(slot + UserSlot.statedAt)) add(slot + UserSlot.overrun, event.overrun ?? 0);
@@ -307,7 +310,7 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
       const slot = memory.allocate(slotCells);
       if (!leased) memory.set(slot + UserSlot.balance, user.balance);
       memory.set(slot + UserSlot.used, user.used);
-      seen.set(user.id, { version: user.balanceVersion, early: new Set() });
+      seen.set(user.id, { version: user.balanceVersion, early: null });
       users.set(user.id, slot);
       memory.set(slot + UserSlot.overrun, user.overrun);
       memory.set(slot + UserSlot.statedAt, user.balanceVersion);

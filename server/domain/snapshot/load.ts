@@ -17,6 +17,7 @@ import type {
   ChannelSnapshot,
   Snapshot,
   SnapshotDelta,
+  SnapshotPart,
   TokenLimits,
   TokenSnapshot,
   UserSnapshot,
@@ -28,7 +29,8 @@ import type { Vault } from '../secrets/vault.ts';
 import { virtualModelOf } from '../virtual-models/service.ts';
 
 export interface SnapshotSource {
-  load(): Promise<Snapshot>;
+  /** @param onPart takes users and keys as they are read, which the snapshot is then without. */
+  load(onPart?: (part: SnapshotPart) => void): Promise<Snapshot>;
   /** What changed after `seq`; everything where that is not known; null when nothing did. */
   since(seq: number): Promise<Snapshot | SnapshotDelta | null>;
 }
@@ -55,17 +57,26 @@ export function createSnapshotSource({
   const visible = (texts: ReadonlyMap<string, string>) =>
     [...texts].filter(([key]) => !isOptionKey(key) || !optionRow(key).secret);
 
-  const load = async (): Promise<Snapshot> => {
+  const load: SnapshotSource['load'] = async (onPart) => {
     // The place first: a change that slips in between is sent once more, which does no harm.
     const seq = await feed.last();
     const known = factsOf(await facts.forAll(), []);
     const virtual = (await virtualModels.all()).map(virtualModelOf);
     const bounds = (await budgets.all()).map(budgetSnapshot);
+    const all = { users: [] as UserSnapshot[], tokens: [] as TokenSnapshot[] };
+    const keep = (part: SnapshotPart) => {
+      all.users.push(...part.users);
+      all.tokens.push(...part.tokens);
+    };
+    const take = onPart ?? keep;
+    take({ kind: 'part', isFirst: true, users: [], tokens: [] });
+    const more = { kind: 'part', isFirst: false, users: [], tokens: [] } as const;
+    await readAll(users.after, (rows) => take({ ...more, users: rows.map(userSnapshot) }));
+    await readAll(tokens.after, (rows) => take({ ...more, tokens: rows.map(tokenSnapshot) }));
     return {
       kind: 'snapshot',
       seq,
-      users: (await users.all()).map(userSnapshot),
-      tokens: (await tokens.all()).map(tokenSnapshot),
+      ...all,
       channels: (await channels.all()).map((row) => channelSnapshot(row, vault)),
       options: Object.fromEntries(visible(await options.all())),
       ...(known.length === 0 ? {} : { facts: known }),
@@ -130,6 +141,17 @@ export const budgetSnapshot = (row: BudgetRow): BudgetSnapshot => ({
   raiseUntil: row.raise_until,
   use: { at: row.window_at ?? 0, used: row.used ?? 0 },
 });
+
+/** So many are read at a time. */
+const partRows = 1000;
+
+async function readAll<Row extends { readonly id: number }>(
+  after: (id: number, limit: number) => Promise<Row[]>,
+  take: (rows: readonly Row[]) => void,
+): Promise<void> {
+  for (let rows = await after(0, partRows); rows.length > 0; rows = await after(rows.at(-1)?.id ?? 0, partRows))
+    take(rows);
+}
 
 const userSnapshot = (row: UserRow): UserSnapshot => ({
   id: row.id,

@@ -8,6 +8,7 @@ import type {
   NodeCount,
   Snapshot,
   SnapshotDelta,
+  SnapshotPart,
   TokenSnapshot,
   UnknownRights,
   UserSnapshot,
@@ -17,9 +18,12 @@ import { type Removable, removableNamed, type Without } from '../../providers/kn
 import { CandidateIndex, type CandidateList } from '../../routing/candidates.ts';
 import { type Chain, compileChains } from '../../routing/chains.ts';
 import { type PlanKey, type RoutePlan, RoutePlans } from '../../routing/plan.ts';
+import { TokenRow, UserRow } from './rows.ts';
 import { compileSettings, type RelaySettings } from './settings.ts';
 
 export interface RelayState {
+  /** Keeps users and keys until the snapshot that they are part of is applied. */
+  prepare(part: SnapshotPart): void;
   apply(update: Snapshot | SnapshotDelta): void;
   /** Resolves when the first snapshot has been applied. */
   readonly ready: Promise<void>;
@@ -79,6 +83,8 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
   const users = new Map<number, UserSnapshot>();
   const tokens = new Map<number, TokenSnapshot>();
   const hmacs = new Map<string, TokenSnapshot>();
+  /** Of a snapshot that is still to come. */
+  let prepared: { readonly users: UserRow[]; readonly tokens: TokenRow[] } | null = null;
   const channels = new CandidateIndex<ChannelSnapshot>();
   const plans = new RoutePlans();
   const facts = new Map<number, { readonly rows: FactsOfChannel; readonly without: Without; readonly until: number }>();
@@ -102,7 +108,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
     hmacs.delete(token.keyHmac);
     if (token.oldKey !== null) hmacs.delete(token.oldKey.hmac);
   };
-  const setToken = (token: TokenSnapshot) => {
+  const setToken = (token: TokenRow) => {
     dropKeys(tokens.get(token.id));
     tokens.set(token.id, token);
     if (token.oldKey !== null) hmacs.set(token.oldKey.hmac, token);
@@ -114,7 +120,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
     tokens.delete(id);
     accounts.evictToken(id);
   };
-  const setUser = (user: UserSnapshot) => {
+  const setUser = (user: UserRow) => {
     users.set(user.id, user);
     accounts.observeUser(user);
   };
@@ -140,6 +146,12 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
   const state: RelayState & { settings: RelaySettings } = {
     ready,
     settings: compileSettings(options, now()),
+    prepare(part) {
+      if (part.isFirst) prepared = null;
+      prepared ??= { users: [], tokens: [] };
+      for (const user of part.users) prepared.users.push(new UserRow(user));
+      for (const token of part.tokens) prepared.tokens.push(new TokenRow(token));
+    },
     apply(update) {
       seq = update.seq;
       nodes = update.nodes ?? nodes;
@@ -155,6 +167,9 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
         channels.clear();
         facts.clear();
         options.clear();
+        for (const user of prepared?.users ?? []) setUser(user);
+        for (const token of prepared?.tokens ?? []) setToken(token);
+        prepared = null;
       } else {
         for (const id of update.removed.users) {
           users.delete(id);
@@ -166,8 +181,8 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
           facts.delete(id);
         }
       }
-      for (const user of update.users) setUser(user);
-      for (const token of update.tokens) setToken(token);
+      for (const user of update.users) setUser(new UserRow(user));
+      for (const token of update.tokens) setToken(new TokenRow(token));
       for (const channel of update.channels) {
         if (channels.set(channel)) free.clear();
         for (const listener of listeners) listener(channel.id);

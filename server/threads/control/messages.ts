@@ -5,7 +5,7 @@ import type { FactReport } from '../../contract/channel-facts.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import type { ErrorParams } from '../../contract/errors.ts';
 import type { HealthQuestion } from '../../contract/key-health.ts';
-import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
+import type { Snapshot, SnapshotDelta, SnapshotPart } from '../../contract/snapshot.ts';
 import type { StorageStatus } from '../../contract/storage.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
 import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
@@ -57,6 +57,7 @@ export type ToControl =
   | { readonly kind: 'close' };
 
 export type FromControl =
+  | SnapshotPart
   | Snapshot
   | SnapshotDelta
   | { readonly kind: 'ready'; readonly setupDone: boolean }

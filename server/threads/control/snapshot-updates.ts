@@ -1,6 +1,6 @@
 /** Follows the change feed and sends the relay what changed, whichever process changed it. */
 
-import type { NodeCount, Snapshot, SnapshotDelta, UnknownRights } from '../../contract/snapshot.ts';
+import type { NodeCount, Snapshot, SnapshotDelta, SnapshotPart, UnknownRights } from '../../contract/snapshot.ts';
 import { systemTimers, type Timer, type Timers } from '../../contract/timers.ts';
 import type { SnapshotSource } from '../../domain/snapshot/load.ts';
 
@@ -31,7 +31,7 @@ const applyMs = 1000;
 
 export interface PublisherDeps {
   readonly source: SnapshotSource;
-  readonly publish: (update: Snapshot | SnapshotDelta) => void;
+  readonly publish: (update: SnapshotPart | Snapshot | SnapshotDelta) => void;
   /** Called before news of changed options go out. */
   readonly optionsChanged: () => Promise<void>;
   readonly report: (error: unknown) => void;
@@ -96,7 +96,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
 
   return {
     async start() {
-      const snapshot = await deps.source.load();
+      const snapshot = await deps.source.load(deps.publish);
       seq = snapshot.seq;
       deps.publish(snapshot);
       const look = () => void check();

@@ -142,7 +142,7 @@ async function start(order: ControlStart) {
     source: createSnapshotSource({ database, vault, feed }),
     publish(update) {
       self.postMessage(update);
-      isolation?.changed(update);
+      if (update.kind !== 'part') isolation?.changed(update);
     },
     optionsChanged: services.options.reload,
     report,

@@ -1,0 +1,81 @@
+/**
+ * Users and keys as the relay keeps them, of which there may be hundreds of thousands: their members lie in the object itself,
+ * and what is empty is shared. As they come from another thread, with a table of members beside each, they take twice as much.
+ */
+import type { TokenLimits, TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
+
+const unused: TokenSnapshot['periods'] = { day: { at: 0, used: 0 }, month: { at: 0, used: 0 } };
+const everywhere: readonly string[] = [];
+const preset: UserSnapshot['setting'] = {};
+
+const isUnused = ({ day, month }: TokenSnapshot['periods']): boolean =>
+  day.at === 0 && day.used === 0 && month.at === 0 && month.used === 0;
+
+const isEmpty = (members: object): boolean => {
+  for (const _ in members) return false;
+  return true;
+};
+
+export class TokenRow implements TokenSnapshot {
+  readonly id: number;
+  readonly userId: number;
+  readonly name: string;
+  readonly keyHmac: string;
+  readonly oldKey: TokenSnapshot['oldKey'];
+  readonly status: number;
+  readonly expiresAt: number;
+  readonly unlimited: boolean;
+  readonly quotaLimit: number;
+  readonly used: number;
+  readonly modelLimits: readonly string[] | null;
+  readonly allowIps: readonly string[];
+  readonly group: string;
+  readonly limits: TokenLimits | null;
+  readonly periods: TokenSnapshot['periods'];
+
+  constructor(token: TokenSnapshot) {
+    this.id = token.id;
+    this.userId = token.userId;
+    this.name = token.name;
+    this.keyHmac = token.keyHmac;
+    this.oldKey = token.oldKey;
+    this.status = token.status;
+    this.expiresAt = token.expiresAt;
+    this.unlimited = token.unlimited;
+    this.quotaLimit = token.quotaLimit;
+    this.used = token.used;
+    this.modelLimits = token.modelLimits;
+    this.allowIps = token.allowIps.length === 0 ? everywhere : token.allowIps;
+    this.group = token.group;
+    this.limits = token.limits;
+    this.periods = isUnused(token.periods) ? unused : token.periods;
+  }
+}
+
+export class UserRow implements UserSnapshot {
+  readonly id: number;
+  readonly username: string;
+  readonly role: number;
+  readonly status: number;
+  readonly group: string;
+  readonly balance: number;
+  readonly used: number;
+  readonly balanceVersion: number;
+  readonly overrun: number;
+  readonly paidIn: number;
+  readonly setting: UserSnapshot['setting'];
+
+  constructor(user: UserSnapshot) {
+    this.id = user.id;
+    this.username = user.username;
+    this.role = user.role;
+    this.status = user.status;
+    this.group = user.group;
+    this.balance = user.balance;
+    this.used = user.used;
+    this.balanceVersion = user.balanceVersion;
+    this.overrun = user.overrun;
+    this.paidIn = user.paidIn ?? 0;
+    this.setting = isEmpty(user.setting) ? preset : user.setting;
+  }
+}

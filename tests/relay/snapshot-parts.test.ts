@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { SnapshotPart } from '../../server/contract/snapshot.ts';
+import { createVault } from '../../server/domain/secrets/vault.ts';
+import { createSnapshotSource } from '../../server/domain/snapshot/load.ts';
+import { createRelayState } from '../../server/relay/state/state.ts';
+import { openMigrated } from '../support/migrated.ts';
+
+/** A site with more users and keys than one part has, some of them with everything that can be set. */
+async function source() {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-parts-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const database = await openMigrated(join(folder, 'gateway.db'));
+  onTestFinished(() => database.close());
+  const numbers = (upTo: number) =>
+    `(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${upTo}) SELECT i FROM n)`;
+  database.raw.exec(`
+    INSERT INTO users (id, username, password_hash, created_at, setting, deleted_at)
+      SELECT i, 'u' || i, 'x', 1, iif(i = 7, '{"language":"zh"}', ''), iif(i = 9, 5, NULL) FROM ${numbers(1001)};
+    INSERT OR REPLACE INTO accounts (id, balance, used_quota, version, paid_in) SELECT i, i * 10, i, 3, i FROM ${numbers(1001)};
+    INSERT INTO tokens (user_id, name, key_hmac, key_sealed, key_hint, created_at) SELECT 1, 'k' || i, 'h' || i, 'x', 'x', 1 FROM ${numbers(2000)};
+    UPDATE tokens SET allow_ips = '10.0.0.0/8', old_key_hmac = 'before', old_key_until = 9, rpm_limit = 4, day_at = 86400,
+      day_used = 5, model_limits_enabled = 1, model_limits = 'a,b', unlimited = 1 WHERE id = 2000;
+    UPDATE tokens SET month_used = 6 WHERE id = 3`);
+  return createSnapshotSource({ database, vault: createVault(Buffer.from('key')) });
+}
+
+const state = () =>
+  createRelayState(
+    {
+      observeUser: () => undefined,
+      observeToken: () => undefined,
+      evictUser: () => undefined,
+      evictToken: () => undefined,
+    },
+    () => 0,
+  );
+
+test('a snapshot that comes in parts says what it says in one piece, and counts once it is whole', async () => {
+  const { load } = await source();
+  const parts: SnapshotPart[] = [];
+  const rest = await load((part) => void parts.push(part));
+  expect(Math.max(...parts.map(({ users, tokens }) => users.length + tokens.length))).toBe(1000);
+  expect([rest.users, rest.tokens]).toEqual([[], []]);
+  const whole = await load();
+  expect([whole.users.length, whole.tokens.length]).toEqual([1000, 2000]);
+
+  const [inParts, atOnce] = [state(), state()];
+  // The thread that sent this much of an earlier one has died.
+  for (const part of parts.slice(0, 3)) inParts.prepare(part);
+  for (const part of parts) inParts.prepare(part);
+  expect([inParts.user(1), inParts.token(1), inParts.tokenByHmac('h1')]).toEqual([undefined, undefined, undefined]);
+  inParts.apply(rest);
+  atOnce.apply(whole);
+  const { nodes, ...kept } = inParts.snapshot();
+  expect(kept).toEqual(whole);
+  expect({ nodes, ...kept }).toEqual(atOnce.snapshot());
+  expect(inParts.tokenByHmac('before')).toBe(inParts.token(2000));
+
+  // Another one takes its place as a whole.
+  inParts.prepare({ kind: 'part', isFirst: true, users: whole.users.slice(0, 1), tokens: whole.tokens.slice(1, 2) });
+  expect(inParts.tokenByHmac('h1')?.id).toBe(1);
+  inParts.apply({ ...rest, users: whole.users.slice(1, 2) });
+  expect(inParts.snapshot().users.map(({ id }) => id)).toEqual([1, 2]);
+  expect([inParts.tokenByHmac('h1'), inParts.tokenByHmac('before')]).toEqual([undefined, undefined]);
+  expect(inParts.tokenByHmac('h2')).toBe(inParts.token(2));
+});
