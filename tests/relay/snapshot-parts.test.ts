@@ -32,6 +32,7 @@ const state = () =>
     {
       observeUser: () => undefined,
       observeToken: () => undefined,
+      observeBudgets: () => undefined,
       evictUser: () => undefined,
       evictToken: () => undefined,
     },

@@ -4,6 +4,9 @@
  */
 import type { TokenLimits, TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
 
+/** What one of them leaves out does not compile. */
+type Members<T> = { readonly [K in keyof T]-?: T[K] | undefined };
+
 const unused: TokenSnapshot['periods'] = { day: { at: 0, used: 0 }, month: { at: 0, used: 0 } };
 const everywhere: readonly string[] = [];
 const preset: UserSnapshot['setting'] = {};
@@ -16,7 +19,7 @@ const isEmpty = (members: object): boolean => {
   return true;
 };
 
-export class TokenRow implements TokenSnapshot {
+export class TokenRow implements Members<TokenSnapshot> {
   readonly id: number;
   readonly userId: number;
   readonly name: string;
@@ -52,7 +55,7 @@ export class TokenRow implements TokenSnapshot {
   }
 }
 
-export class UserRow implements UserSnapshot {
+export class UserRow implements Members<UserSnapshot> {
   readonly id: number;
   readonly username: string;
   readonly role: number;
