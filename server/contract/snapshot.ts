@@ -119,6 +119,8 @@ export interface ChannelSnapshot {
   readonly modelMapping: Readonly<Record<string, string>>;
   readonly statusCodeMapping: Readonly<Record<string, string>>;
   readonly paramOverride: Readonly<Record<string, unknown>>;
+  /** Rules that change a body, as they are stored; absent where there are none. */
+  readonly bodyRules?: readonly unknown[];
   readonly setting: Readonly<Record<string, unknown>>;
 }
 

@@ -22,6 +22,7 @@ import { type HostedUse, webPlugin } from '../providers/knowledge/builtin-tools.
 import { modelRows } from '../providers/knowledge/models.ts';
 import { streamingAt, streamingProviders } from '../providers/knowledge/streams.ts';
 import { targetFor } from '../providers/knowledge/target.ts';
+import { boundsOf, rulesOf } from './body-rules.ts';
 import { type CandidateList, mapModel } from './candidates.ts';
 import { featuresIn, modelLists, noFeatures, type RequestedFeatures, type RequestedModifier } from './features.ts';
 import { ordered } from './multipliers.ts';
@@ -225,7 +226,14 @@ export function expectsThinking(body: Members, { channel, upstreamModel, known, 
 interface ChannelCapabilities {
   /** Members of the operator's override, which wins over the client's. */
   readonly requested: RequestedFeatures;
+  /** What rules may write into some requests: it can only make them dearer. */
+  readonly ruled: readonly RequestedFeatures[];
   readonly limit: number;
+  /** Rules may take the limit of an answer away. */
+  readonly freesLimit: boolean;
+  /** How often rules may repeat the prompt, and tokens that they bring. */
+  readonly promptFactor: number;
+  readonly promptTokens: number;
   readonly choices: number;
   /** '' = it sets none. */
   readonly region: string;
@@ -281,18 +289,26 @@ function capabilitiesOf(channel: ChannelSnapshot): ChannelCapabilities {
   const found = known.get(channel);
   if (found !== undefined) return found;
   const { paramOverride, setting, modelMapping } = channel;
+  const rules = rulesOf(channel);
+  const ruled = rules === null ? null : boundsOf(rules);
+  const written = ruled === null ? [paramOverride] : [paramOverride, ...ruled.written];
   const overrides = Object.keys(paramOverride).length > 0;
   const region = typeof setting.region === 'string' ? setting.region.toLowerCase() : '';
-  const limit = overrides
-    ? Math.max(...allCodecs.map(({ definition }) => namedLimit(paramOverride, definition.limit)))
-    : 0;
+  const limit =
+    overrides || ruled !== null
+      ? Math.max(...written.flatMap((own) => allCodecs.map(({ definition }) => namedLimit(own, definition.limit))))
+      : 0;
   const made: ChannelCapabilities = {
     requested: overrides ? featuresIn(paramOverride) : noFeatures,
+    ruled: ruled === null ? none : ruled.written.map(featuresIn).filter((own) => own !== noFeatures),
     limit,
-    choices: ordered('chat', 'answers', paramOverride),
+    freesLimit: ruled?.freesLimit === true,
+    promptFactor: ruled?.factor ?? 1,
+    promptTokens: ruled?.length ?? 0,
+    choices: Math.max(...written.map((own) => ordered('chat', 'answers', own))),
     region,
     allowsModifiers: setting.allow_tiers === true || setting.pass_through === true,
-    keepsLimit: setting.pass_through !== true && limit === 0,
+    keepsLimit: setting.pass_through !== true && limit === 0 && ruled === null,
     // What comes in one piece is bought as a whole.
     stopsOnCancel: (setting.drain === undefined || setting.drain === false) && setting.upstream_streams !== 'never',
     streamsBy: setting.upstream_streams === 'always' ? null : streamsBy(channel),
@@ -300,7 +316,7 @@ function capabilitiesOf(channel: ChannelSnapshot): ChannelCapabilities {
     maps: Object.keys(modelMapping).length > 0,
     apartFrom: apartFrom(channel),
   };
-  const capabilities = overrides ? made : shared(made);
+  const capabilities = overrides || ruled !== null ? made : shared(made);
   known.set(channel, capabilities);
   return capabilities;
 }
@@ -351,7 +367,10 @@ const none: readonly never[] = [];
 function usesOf({ capabilities, upstreamModel }: Offer, requested: RequestedFeatures): readonly HostedUse[] {
   const own = capabilities.requested.uses;
   const named = upstreamModel.endsWith(online) ? onlineUses : none;
-  return own.length === 0 && named.length === 0 ? requested.uses : [...requested.uses, ...own, ...named];
+  const ruled = capabilities.ruled.flatMap(({ uses }) => uses);
+  return own.length === 0 && named.length === 0 && ruled.length === 0
+    ? requested.uses
+    : [...requested.uses, ...own, ...ruled, ...named];
 }
 
 /** Modifiers of a request that go upstream. */
@@ -392,7 +411,9 @@ export function sentModifiers(
 ): SentModifiers {
   const uses = usesOf(offer, requested);
   const { requested: own, region } = offer.capabilities;
-  const overridden = own.modifiers.some(({ member }) => !(member in modelLists));
+  const overridden =
+    own.modifiers.some(({ member }) => !(member in modelLists)) ||
+    offer.capabilities.ruled.some(({ modifiers }) => modifiers.length > 0);
   if (requested.modifiers.length === 0 && !overridden && uses.length === 0 && region === '')
     return offer.allowsModifiers ? discounted : nothingSent;
   return {
@@ -450,9 +471,19 @@ function modifiersSent(
     costs.set(member, cost);
   }
   for (const { member, value } of own) {
-    if ((termRatio(termRules, models, member, value) ?? 1) < (costs.get(member) ?? 0)) continue;
+    const cost = termRatio(termRules, models, member, value) ?? 1;
+    if (cost < (costs.get(member) ?? 0)) continue;
     sent[member] = value;
+    costs.set(member, cost);
   }
+  // Whether a rule applies depends on the request: it is no reason for a lower price.
+  for (const { modifiers } of capabilities.ruled)
+    for (const { member, value } of modifiers) {
+      const cost = termRatio(termRules, models, member, value) ?? 1;
+      if (member in modelLists || cost <= Math.max(1, costs.get(member) ?? 0)) continue;
+      sent[member] = value;
+      costs.set(member, cost);
+    }
   return { removed, dropped, sent };
 }
 
@@ -480,6 +511,11 @@ export class Offers {
   /** The longest answer and the most choices that an override requests. */
   readonly overriddenLimit: number = 0;
   readonly overriddenChoices: number = 1;
+  /** A rule of one of them may take the limit of an answer away. */
+  readonly freesLimit: boolean = false;
+  /** How often a rule may repeat the prompt, and tokens that rules bring. */
+  readonly promptFactor: number = 1;
+  readonly promptTokens: number = 0;
   /** Each stops its upstream when the client leaves. */
   readonly stopOnCancel: boolean = true;
   /** A limit that is written into a request reaches each upstream as it is. */
@@ -523,6 +559,9 @@ export class Offers {
         this.keepLimits &&= capabilities.keepsLimit;
         this.overriddenLimit = Math.max(this.overriddenLimit, capabilities.limit);
         this.overriddenChoices = Math.max(this.overriddenChoices, capabilities.choices);
+        this.freesLimit ||= capabilities.freesLimit;
+        this.promptFactor = Math.max(this.promptFactor, capabilities.promptFactor);
+        this.promptTokens = Math.max(this.promptTokens, capabilities.promptTokens);
         const thought = capabilities.apartFrom === null ? null : thoughtAt(capabilities.apartFrom, upstreamModel);
         this.thought = kinds.size === 1 ? thought : longerThought(this.thought, thought);
         if (upstreamModel !== model) limits = widest(limits, modelLimits(upstreamModel));
@@ -541,8 +580,8 @@ export class Offers {
     const { termRules } = this.options.priceTables;
     let largest: readonly Surcharge[] = none;
     for (const offer of this.kinds) {
-      if (modifiers.length === 0 && offer.capabilities.region === '' && offer.capabilities.requested === noFeatures)
-        continue;
+      const { region, requested, ruled } = offer.capabilities;
+      if (modifiers.length === 0 && region === '' && requested === noFeatures && ruled.length === 0) continue;
       const { sent } = modifiersSent(this.model, offer, modifiers, this.options, sharing);
       const { surcharges } = priceModifiers(termRules, [this.model, offer.upstreamModel], sent, false);
       if (surchargeOf({ surcharges }) > surchargeOf({ surcharges: largest })) largest = surcharges;

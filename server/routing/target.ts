@@ -1,4 +1,5 @@
 /** Compiles what calls of one channel look like: whatever follows from channel, provider, options and kind of request is decided here, once. */
+import type { Operation } from '../contract/channel-rules.ts';
 import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import type { Codec, UpstreamHalf } from '../protocols/codec.ts';
 import { codecFor, commonProtocol } from '../protocols/registry.ts';
@@ -11,6 +12,7 @@ import { hasAnswerKind } from '../providers/knowledge/responses.ts';
 import { signingAt } from '../providers/knowledge/signature.ts';
 import { dependsOnTools } from '../providers/knowledge/streams.ts';
 import { type BodyEdit, bodyEdits, requestsUsage, type Translate, translateFor } from './body.ts';
+import { rulesOf } from './body-rules.ts';
 import { type EndpointUrl, endpointFor, type HeaderPlan } from './endpoint.ts';
 import { featureOf, noFeatures } from './features.ts';
 import { type Offer, offerOf, type SentModifiers, sentModifiers } from './offers.ts';
@@ -33,6 +35,8 @@ export interface Target extends CallDetails {
   readonly foreignFeatures: number;
   /** Edits of a body that passes, in the order in which they are made. */
   readonly edits: readonly BodyEdit[];
+  /** Rules of the channel for the body, last; null = there are none, or bodies pass as they are. */
+  readonly bodyRules: readonly Operation[] | null;
   /** Usage comes in a stream only on request. */
   readonly requestsUsage: boolean;
   /** A body that passes need not name the model. */
@@ -88,6 +92,7 @@ export function compileTarget(
     foreignBlocks: translated || !(chat || operation === 'count_tokens') ? null : (codec.foreignBlocks ?? null),
     foreignFeatures: codec.foreignMember === undefined ? 0 : featureOf(codec.foreignMember),
     edits: bodyEdits(call, form),
+    bodyRules: !translated && (options.passThrough || setting.pass_through === true) ? null : rulesOf(channel),
     requestsUsage: requestsUsage(call),
     // Where neither body nor path named it the upstream must not choose one of its own, but for
     // moderation, whose default only means whatever the upstream has.

@@ -17,6 +17,7 @@ export const catalogueErrors = {
   channel_required: business('请填写渠道名称和渠道密钥！', 'Enter the channel name and key', 2),
   channel_models_required: business('请至少选择一个模型！', 'Choose at least one model', 2),
   channel_mapping_json: business('模型映射必须是合法的 JSON 格式！', 'The model mapping must be valid JSON', 2),
+  channel_rule_invalid: business('规则的 {field} 无效：应为{expected}', 'Rules: {field} must be {expected}', 2),
   channel_json: business('“{field}”必须是合法的 JSON 格式！', '"{field}" must be valid JSON', 2),
   channel_address: business(
     'API 地址“{address}”不是网址：请以 http:// 或 https:// 开头',

@@ -60,6 +60,15 @@ export const relayingErrors = {
     '此处不允许 {name}：它会改变上游的价格。请去掉该参数，或请管理员在渠道中允许',
     '{name} is not allowed here: it changes what the upstream charges. Leave it out, or ask the administrator to allow it for a channel',
   ),
+  channel_rule_refused: row(400, 'invalid_request_error', 2, 'client', '{message}', '{message}'),
+  channel_rule_failed: row(
+    500,
+    'api_error',
+    1,
+    'ours',
+    '渠道的第 {rule} 条规则不能用于该请求：{reason}。请联系管理员',
+    'Rule {rule} of the channel cannot be applied to this request: {reason}. Tell your administrator',
+  ),
   route_unknown: row(
     404,
     'invalid_request_error',

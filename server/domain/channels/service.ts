@@ -10,6 +10,8 @@ import { isChannelAddress } from '../../contract/channel-address.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import { channelFilter } from '../../contract/channel-filter.ts';
 import { keysIn } from '../../contract/channel-keys.ts';
+import { isRuleProblem, maxRulesLength, readOperations } from '../../contract/channel-rules.ts';
+import { operations } from '../../contract/deferred-changes.ts';
 import type { Channel } from '../../contract/entities.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -468,6 +470,20 @@ function checkModels(text: string): void {
   if (bad !== undefined) throw new AppError('params_invalid', { detail: `model_mapping: ${JSON.stringify(bad)}` });
 }
 
+/** @param text a JSON object. */
+function checkRules(text: string): void {
+  const { [operations]: rules } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  if (rules === undefined || rules === null) return;
+  if (text.length > maxRulesLength)
+    throw new AppError('channel_rule_invalid', {
+      field: 'param_override',
+      expected_zh: `不超过 ${maxRulesLength} 个字符的 JSON`,
+      expected_en: `JSON of at most ${maxRulesLength} characters`,
+    });
+  const read = readOperations(rules);
+  if (isRuleProblem(read)) throw new AppError('channel_rule_invalid', { ...read });
+}
+
 const jsonFields = ['status_code_mapping', 'param_override', 'setting'] as const;
 
 /** @param stored what was accepted once may be sent back unchanged. */
@@ -478,6 +494,7 @@ function checkFields(fields: ChannelFields, stored: Pick<ChannelRow, 'base_url'>
   for (const field of jsonFields) {
     const text = fields[field] ?? '';
     if (text.trim() !== '' && !isObject(text)) throw new AppError('channel_json', { field });
+    if (field === 'param_override' && text.trim() !== '') checkRules(text);
   }
   checkModels(fields.model_mapping ?? '');
   const other = (fields.other ?? '').trim();

@@ -216,14 +216,14 @@ const channelSnapshot = (row: ChannelRow, vault: Vault): ChannelSnapshot => ({
   testModel: row.test_model,
   modelMapping: objectOf(row.model_mapping) as Record<string, string>,
   statusCodeMapping: objectOf(row.status_code_mapping) as Record<string, string>,
-  paramOverride: overrideOf(row.param_override),
+  ...overrideOf(row.param_override),
   setting: objectOf(row.setting),
 });
 
-/** New-api's operations are no member of a request: a provider that got them as one would refuse it. */
-function overrideOf(text: string): Record<string, unknown> {
-  const { [operations]: _, ...members } = objectOf(text);
-  return members;
+/** Members that are set, and rules: these are no member of a request. */
+function overrideOf(text: string): Pick<ChannelSnapshot, 'paramOverride' | 'bodyRules'> {
+  const { [operations]: rules, ...paramOverride } = objectOf(text);
+  return Array.isArray(rules) && rules.length > 0 ? { paramOverride, bodyRules: rules } : { paramOverride };
 }
 
 function objectOf(text: string): Record<string, unknown> {

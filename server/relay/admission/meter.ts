@@ -145,7 +145,8 @@ export function estimate(
   if (makesPictures(operation)) return pictureEstimate(parsed, prices, route, counted);
   if (readsRecording(operation)) return sized(prices, sizeOfRecording(parsed));
   if (operation === 'speech') return sized(prices, { promptTokens: speechLength(parsed), maxTokens: 0 });
-  const words = maxWords(parsed, counted);
+  const { promptFactor, promptTokens } = route.offers;
+  const words = maxWords(parsed, counted) * promptFactor + promptTokens;
   const fallback = estimatedPromptTokens(prompt);
   // Every answer of a conversation is held for before it begins.
   if (operation === 'realtime') return sized(prices, { promptTokens: 1, maxTokens: shortAnswer }, fallback);
@@ -245,8 +246,9 @@ export function answerLimit(
     limits: model,
     overriddenLimit,
     overriddenChoices,
+    freesLimit,
     thought: offered,
-  }: Pick<Offers, 'limits' | 'overriddenLimit' | 'overriddenChoices' | 'thought'>,
+  }: Pick<Offers, 'limits' | 'overriddenLimit' | 'overriddenChoices' | 'freesLimit' | 'thought'>,
 ): AnswerLimit {
   const { translation } = codecFor(protocol);
   const limit = limitOf({ operation, protocol });
@@ -254,7 +256,8 @@ export function answerLimit(
   const named = Math.max(namedLimit(body, limit), overriddenLimit);
   const several = operation === 'completions' || (prompt.features & Feature.answers) !== 0;
   const choices = Math.max(several ? answersOf(operation, body) : 1, overriddenChoices);
-  const limited = named > 0 ? named : unnamedLimit(body, limit, model.output);
+  const own = named > 0 ? named : unnamedLimit(body, limit, model.output);
+  const limited = freesLimit ? Math.max(own, model.output) : own;
   const mayThink = limit.nested === undefined && (prompt.features & Feature.thought) !== 0;
   const thought = mayThink ? thoughtOf(body, limit, model.countable, translation) : 0;
   // A share of the answer, by the operator's choice or the usual one, and the room beside it.

@@ -39,7 +39,7 @@ export function clientError(error: unknown, requestId: string, failure: Upstream
   const zh = formatError(known.code, known.params, 'zh');
   const en = formatError(known.code, known.params, 'en');
   return {
-    status: known.row.status,
+    status: statusOf(known),
     type: known.row.type,
     code: known.code,
     message: `${en} / ${zh} (request id: ${requestId})`,
@@ -49,6 +49,10 @@ export function clientError(error: unknown, requestId: string, failure: Upstream
     ...(isFinal(known) ? final : {}),
   };
 }
+
+/** A rule of a channel names the status of its refusal. */
+const statusOf = ({ code, params, row }: AppError): number =>
+  code === 'channel_rule_refused' && typeof params.status === 'number' ? params.status : row.status;
 
 function refusedBy(error: AppError): Pick<ClientError, 'refused'> {
   const { seconds, resets } = error.params;

@@ -17,6 +17,7 @@ import { betasLeft, leftOut, toolTypesLeft } from '../../providers/knowledge/ref
 import type { Removable, Without } from '../../providers/knowledge/removable-members.ts';
 import { nothingSigned } from '../../providers/knowledge/signature.ts';
 import { bridgeEdits, type EditedBody, editedMembers } from '../../routing/body.ts';
+import { applyRules } from '../../routing/body-rules.ts';
 import { headersOf } from '../../routing/endpoint.ts';
 import { noFeatures } from '../../routing/features.ts';
 import { type SentModifiers, sentModifiers } from '../../routing/offers.ts';
@@ -279,7 +280,7 @@ function bodyOf(target: Target, asking: Asking): Sent | null {
   const { channel, form, translate } = target;
   const { dialect, model } = target.place;
   if (translate !== null) {
-    const whole = translatedBody(target, translate, asking);
+    const whole = ruledBody(target, parsed, translatedBody(target, translate, asking));
     const body = asking.removed.length === 0 ? whole : leftOut(whole, asking.removed, dropped);
     return written(target, asking, body, passedModifiers(modifiers, body, dialect));
   }
@@ -289,17 +290,17 @@ function bodyOf(target: Target, asking: Asking): Sent | null {
   if (order !== undefined) {
     const body = order.bodyFor(channel);
     return {
-      body: body === null ? null : JSON.stringify({ ...body, ...channel.paramOverride }),
+      body: body === null ? null : JSON.stringify(ruledBody(target, parsed, { ...body, ...channel.paramOverride })),
       modifiers: without(),
     };
   }
   if (form !== null) {
     const { body, custom, translateResponse } = customBody(target, form, parsed, dropped);
-    return { body: JSON.stringify(body), modifiers: without(), translateResponse, custom };
+    return { body: JSON.stringify(ruledBody(target, parsed, body)), modifiers: without(), translateResponse, custom };
   }
   if (target.translated) {
     const { body, translateResponse } = embeddingsBody(parsed, dialect, model);
-    return { body: JSON.stringify(body), modifiers: without(), translateResponse };
+    return { body: JSON.stringify(ruledBody(target, parsed, body)), modifiers: without(), translateResponse };
   }
   const edits = editsOf(target, asking);
   if (target.whole !== undefined)
@@ -310,6 +311,23 @@ function bodyOf(target: Target, asking: Asking): Sent | null {
   return operation === 'embeddings' && parsed.body.encoding_format === 'base64'
     ? { body, modifiers, translateResponse: inBase64 }
     : { body, modifiers };
+}
+
+/** A body as it goes out, after the rules of the channel. @throws AppError of a rule. */
+function ruledBody<Of extends Members>(
+  { bodyRules: rules, place, channel }: Target,
+  parsed: ParsedRequest,
+  body: Of,
+): Of | Members {
+  if (rules === null) return body;
+  const { operation, model, route } = parsed;
+  const context = {
+    model: place.model,
+    upstream_model: place.model,
+    original_model: model,
+    request_path: route.path,
+  };
+  return applyRules(rules, body, context, { channel, operation });
 }
 
 /** In the provider's own form, where it has one. */
@@ -368,6 +386,10 @@ function editsOf(target: Target, asking: Asking): Edits {
     edits = mergeEdits(edits, new Map([['model', JSON.stringify(model)]]));
   // The playground's own word for whose prices hold.
   if (route.session === true && 'group' in body) edits = mergeEdits(edits, withoutGroup);
+  if (target.bodyRules !== null) {
+    const before = editedMembers(exactBody(parsed), edits);
+    edits = mergeEdits(edits, editsBetween(before, ruledBody(target, parsed, before)));
+  }
   return asking.removed.length === 0 ? edits : mergeEdits(edits, removedEdits(asking, edits));
 }
 
