@@ -90,13 +90,35 @@ function invalid(field: string, expected_zh: string, expected_en: string): never
 const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** @param text JSON of an object that may have a member `operations`. @returns what is wrong with these. */
+export function rulesProblem(text: string): RuleProblem | null {
+  const { operations } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  if (operations === undefined || operations === null) return null;
+  if (text.length > maxRulesLength)
+    return problemOf(() =>
+      invalid(
+        'param_override',
+        `不超过 ${maxRulesLength} 个字符的文字`,
+        `text of at most ${maxRulesLength} characters`,
+      ),
+    );
+  const read = readOperations(operations);
+  return isRuleProblem(read) ? read : null;
+}
+
 /** @param value member `operations` of a channel's `param_override`. @returns the rules in their order, or the first thing that is wrong. */
 export function readOperations(value: unknown): readonly Operation[] | RuleProblem {
-  try {
+  return problemOf(() => {
     if (!Array.isArray(value)) invalid('operations', '规则列表', 'a list of rules');
     if (value.length > maxOperations)
-      invalid('operations', `不超过 ${maxOperations} 条规则`, `a list of at most ${maxOperations} rules`);
+      invalid('operations', `不超过 ${maxOperations} 条规则`, `a list of rules, at most ${maxOperations}`);
     return value.map((one, at) => readOperation(one, `operations[${at}]`));
+  });
+}
+
+function problemOf<Of>(read: () => Of): Of | RuleProblem {
+  try {
+    return read();
   } catch (error) {
     if (error instanceof Invalid) return error.problem;
     throw error;
@@ -260,11 +282,17 @@ function pathOf(value: unknown, at: string, each: boolean): Path {
 }
 
 const wrongPath = (at: string, each: boolean): never =>
-  invalid(
-    at,
-    `由点分隔的路径，如 messages.0.content${each ? ' 或 tools.*.name' : ''}（不支持查询语法）`,
-    `a path with dots, such as messages.0.content${each ? ' or tools.*.name' : ''} (queries are not supported)`,
-  );
+  each
+    ? invalid(
+        at,
+        '由点分隔的路径，如 messages.0.content 或 tools.*.name（不支持查询语法）',
+        'a path with dots, such as messages.0.content or tools.*.name (queries are not supported)',
+      )
+    : invalid(
+        at,
+        '由点分隔的路径，如 messages.0.content（不支持查询语法和 *）',
+        'a path with dots, such as messages.0.content (neither queries nor * are supported)',
+      );
 
 /** What only new-api knows about a request. */
 const unknownContext = /^(?:last_error|retry|is_retry|is_channel_test|request_headers|header_override)(?:_|$)/;
@@ -283,7 +311,7 @@ function conditionsOf(value: unknown, at: string): readonly Condition[] {
 
 function bounded<Of>(list: readonly Of[], at: string): readonly Of[] {
   if (list.length > maxConditions)
-    invalid(at, `不超过 ${maxConditions} 个条件`, `a list of at most ${maxConditions} conditions`);
+    invalid(at, `不超过 ${maxConditions} 个条件`, `a list of conditions, at most ${maxConditions}`);
   return list;
 }
 
@@ -341,32 +369,44 @@ export const maxPatternText = 4096;
 const maxPatternLength = 512;
 const maxRepeat = 100;
 
-/** Go's own spellings that JavaScript reads otherwise. */
-const foreignPattern = /\\[AzZQEpPCGK]|\[\[:|\(\?(?!:|[imsU]*\))|\\[1-9]|\(\?[imsU]*U/;
+/** Spellings that are Go's own, or that JavaScript reads otherwise; and references back. */
+const foreign = /\\[AzZQEpPCGK1-9]|\[\[:|\(\?(?!:)/;
+
+/** Repetitions of a pattern, as they come. */
+function repetitions(pattern: string): readonly { readonly most: number; readonly ofGroup: boolean }[] {
+  const found: { readonly most: number; readonly ofGroup: boolean }[] = [];
+  let [isClass, before] = [false, ''];
+  for (let at = 0; at < pattern.length; at++) {
+    const sign = pattern[at] ?? '';
+    if (sign === '\\') at++;
+    else if (isClass) isClass = sign !== ']';
+    else if (sign === '[') isClass = true;
+    else if (sign === '*' || sign === '+') found.push({ most: Number.POSITIVE_INFINITY, ofGroup: before === ')' });
+    else if (sign === '{') {
+      const [, least = '', comma = '', most = ''] =
+        /^\{(\d{1,4})(,?)(\d{0,4})\}/.exec(pattern.slice(at, at + 12)) ?? [];
+      const times = comma === '' ? Number(least) : most === '' ? Number.POSITIVE_INFINITY : Number(most);
+      if (least !== '') found.push({ most: times, ofGroup: before === ')' });
+    }
+    before = sign;
+  }
+  return found;
+}
+
+/** @returns whether a pattern's time may grow faster than its text. */
+export const isUnbounded = ({ source }: RegExp): boolean =>
+  repetitions(source).some(({ most }) => most === Number.POSITIVE_INFINITY);
 
 /** @returns what runs in time that its text bounds: one unbounded repetition at most, none within another. */
 function patternOf(source: string, at: string): RegExp {
-  const flags = /^\(\?([ims]+)\)/.exec(source)?.[1] ?? '';
+  const flags = /^\(\?([ims]{1,3})\)/.exec(source)?.[1] ?? '';
   const body = flags === '' ? source : source.slice(flags.length + 3);
-  const repeats = [...body.matchAll(/\\.|\[(?:\\.|[^\]\\])*\]|([*+]|\{(\d+)(,(\d*))?\})/g)].filter(
-    ([, repeat]) => repeat !== undefined,
-  );
-  const unbounded = repeats.filter(
-    ([, repeat, , comma, most]) => /^[*+]/.test(repeat ?? '') || (comma !== undefined && most === ''),
-  );
-  const largest = repeats.some(
-    ([, , least, , most]) => Number(least ?? 0) > maxRepeat || Number(most ?? 0) > maxRepeat,
-  );
-  const isNested = /\)(?:[*+]|\{)/.test(body.replaceAll(/\\./g, ''));
-  if (
-    source === '' ||
-    source.length > maxPatternLength ||
-    unbounded.length > 1 ||
-    (isNested && repeats.length > 1) ||
-    largest ||
-    foreignPattern.test(body)
-  )
-    wrongPattern(at);
+  if (source === '' || source.length > maxPatternLength || foreign.test(body)) wrongPattern(at);
+  const found = repetitions(body);
+  const unbounded = found.filter(({ most }) => most === Number.POSITIVE_INFINITY);
+  const isNested = found.length > 1 && found.some(({ ofGroup }) => ofGroup);
+  const isLong = found.some(({ most }) => most > maxRepeat && most !== Number.POSITIVE_INFINITY);
+  if (unbounded.length > 1 || isNested || isLong) wrongPattern(at);
   try {
     return new RegExp(body, `gu${[...new Set(flags)].join('')}`);
   } catch {
@@ -380,6 +420,3 @@ const wrongPattern = (at: string): never =>
     '简单的正则表达式：最多一处不限次数的重复，不嵌套，不含反向引用',
     'a plain pattern: at most one unbounded repetition, none within another, no references back',
   );
-
-/** @returns whether a pattern's time may grow faster than its text. */
-export const isUnbounded = ({ source }: RegExp): boolean => /[*+]|,\}/.test(source.replaceAll(/\\./g, ''));

@@ -1,4 +1,5 @@
 /** Members of a channel that the family knows and that do not act here yet: they are never sent, and the answer to saving them says so. */
+import { isRuleProblem, readOperations } from './channel-rules.ts';
 import type { Language, Text } from './enum.ts';
 import { textIn } from './language.ts';
 
@@ -35,6 +36,12 @@ const isSet = (value: unknown): boolean =>
   value !== 0 &&
   !(typeof value === 'object' && Object.keys(value).length === 0);
 
+/** Rules that were taken from elsewhere, or stored before they were checked, and that cannot be read here: none of them acts. */
+export function hasUnreadRules(param_override: string | undefined): boolean {
+  const rules = membersOf(param_override)[operations];
+  return rules !== undefined && isSet(rules) && isRuleProblem(readOperations(rules));
+}
+
 /** @returns names like `setting.system_prompt`, in the order of the fields. */
 export function deferredChanges({ setting, param_override, header_override, settings }: SavedChannel): string[] {
   const named = (field: string, text: string | undefined, acts: (name: string) => boolean): string[] =>
@@ -43,7 +50,7 @@ export function deferredChanges({ setting, param_override, header_override, sett
     );
   return [
     ...named('setting', setting, (name) => channelSettings.has(name)),
-    ...named('param_override', param_override, (name) => name !== operations),
+    ...(hasUnreadRules(param_override) ? [`param_override.${operations}`] : []),
     ...(Object.keys(membersOf(header_override)).length === 0 ? [] : ['header_override']),
     ...named('settings', settings, () => false),
   ];

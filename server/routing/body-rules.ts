@@ -120,6 +120,10 @@ class Unfit extends Error {
   }
 }
 
+function unfit(zh: string, en: string): never {
+  throw new Unfit(zh, en);
+}
+
 const lengthOf = (body: unknown): number => JSON.stringify(body).length;
 
 /** `undefined` = there is nothing. */
@@ -158,7 +162,7 @@ function withValue(node: unknown, path: Path, value: unknown, depth = 0): unknow
   if (members !== null) return { ...members, [key]: withValue(childOf(members, key), path, value, depth + 1) };
   const at = indexOf(key);
   if (Array.isArray(node)) {
-    if (at === null && key !== '-1') throw new Unfit(`${key} 不是列表中的位置`, `${key} is no place in a list`);
+    if (at === null && key !== '-1') unfit(`${key} 不是列表中的位置`, `${key} is no place in a list`);
     const list = [...node];
     if (at === null) list.push(withValue(undefined, path, value, depth + 1));
     else placeIn(list, at, withValue(node[at], path, value, depth + 1));
@@ -171,7 +175,7 @@ function withValue(node: unknown, path: Path, value: unknown, depth = 0): unknow
 }
 
 function placeIn(list: unknown[], at: number, value: unknown): void {
-  if (at - list.length > maxPadding) throw new Unfit(`没有位置 ${at}`, `there is no place ${at}`);
+  if (at - list.length > maxPadding) unfit(`没有位置 ${at}`, `there is no place ${at}`);
   while (list.length < at) list.push(null);
   list[at] = value;
 }
@@ -196,35 +200,43 @@ function withoutValue(node: unknown, path: Path, depth = 0): unknown {
   return others;
 }
 
-/** Paths that a body may have more of than this are no rules but a load. */
-const maxPaths = 10_000;
+const hasEach = (path: Path): boolean => path.some(({ each }) => each);
 
-/** The paths that one with `*` stands for in a body. */
-function expanded(body: unknown, path: Path): readonly Path[] {
-  if (!path.some(({ each }) => each)) return [path];
-  let paths: { readonly node: unknown; readonly steps: Path }[] = [{ node: body, steps: [] }];
-  for (const [depth, step] of path.entries()) {
-    const isLast = depth === path.length - 1;
-    paths = paths.flatMap(({ node, steps }) => {
-      const keys = step.each ? keysOf(node) : [keyIn(node, step)];
-      return keys.flatMap((key) => {
-        const child = childOf(node, key);
-        const isThere = isLast
-          ? Array.isArray(node)
-            ? child !== undefined
-            : record(node) !== null
-          : child !== undefined;
-        return isThere ? [{ node: child, steps: [...steps, { key, index: indexOf(key), each: false }] }] : [];
-      });
-    });
-    if (paths.length > maxPaths) throw new Unfit('路径匹配的成员过多', 'the path stands for too many members');
+/** In place of a value: the member goes. */
+const gone = Symbol('gone');
+type Change = (there: unknown) => unknown;
+
+/** Changes each member that a path with `*` stands for, in one walk. What leads to it must be there. */
+function changedEach(node: unknown, path: Path, change: Change, depth = 0): unknown {
+  const step = path[depth];
+  if (step === undefined) return node;
+  const next: Change = depth === path.length - 1 ? change : (child) => changedEach(child, path, change, depth + 1);
+  const isLast = next === change;
+  if (Array.isArray(node)) {
+    const only = step.each ? null : indexOf(keyIn(node, step));
+    if (!step.each && (only === null || only >= node.length)) return node;
+    const list: unknown[] = [];
+    let isChanged = false;
+    for (const [at, child] of node.entries()) {
+      const value = only === null || only === at ? next(child) : child;
+      isChanged ||= value !== child;
+      if (value !== gone) list.push(value);
+    }
+    return isChanged ? list : node;
   }
-  return paths.map(({ steps }) => steps);
-}
-
-function keysOf(node: unknown): readonly string[] {
-  if (Array.isArray(node)) return node.map((_, at) => String(at));
-  return Object.keys(record(node) ?? {});
+  const members = record(node);
+  if (members === null) return node;
+  let changed: Record<string, unknown> | null = null;
+  for (const key of step.each ? Object.keys(members) : [step.key]) {
+    const child = childOf(members, key);
+    if (child === undefined && !isLast) continue;
+    const value = next(child);
+    if (value === child) continue;
+    changed ??= { ...members };
+    if (value === gone) delete changed[key];
+    else changed[key] = value;
+  }
+  return changed ?? node;
 }
 
 /** Whether all or one of the conditions hold; none always do. */
@@ -260,7 +272,7 @@ function compared(found: unknown, wanted: unknown, mode: Condition['mode']): boo
       return textOf(found).includes(textOf(wanted));
   }
   const [one, other] = [number(found), number(wanted)];
-  if (one === null || other === null) throw new Unfit('只有数字才能比较大小', 'only numbers can be compared by size');
+  if (one === null || other === null) unfit('只有数字才能比较大小', 'only numbers can be compared by size');
   if (mode === 'gt') return one > other;
   if (mode === 'gte') return one >= other;
   return mode === 'lt' ? one < other : one <= other;
@@ -272,7 +284,7 @@ const kindOf = (value: unknown): string =>
 function isEqual(found: unknown, wanted: unknown): boolean {
   const [one, other] = [kindOf(found), kindOf(wanted)];
   if (one === 'null' || other === 'null') return one === other;
-  if (one !== other) throw new Unfit(`${one} 不能与 ${other} 比较`, `${one} cannot be compared with ${other}`);
+  if (one !== other) unfit(`${one} 不能与 ${other} 比较`, `${one} cannot be compared with ${other}`);
   return one === 'number' ? number(found) === number(wanted) : textOf(found) === textOf(wanted);
 }
 
@@ -296,8 +308,9 @@ function applied(
     case 'sync_fields':
       return synced(body, operation.from, operation.to);
     case 'delete':
-      // From the end: a place that goes moves those behind it.
-      return expanded(body, operation.path).reduceRight((changed: unknown, path) => withoutValue(changed, path), body);
+      return hasEach(operation.path)
+        ? changedEach(body, operation.path, () => gone)
+        : withoutValue(body, operation.path);
     case 'set': {
       const { keep, value } = operation;
       return over(body, operation.path, (there) => (keep && there !== undefined ? there : value));
@@ -316,12 +329,9 @@ function applied(
       return over(body, operation.path, (there) => patternReplaced(words(there), pattern, to));
     }
     case 'prune_objects': {
-      const { pruned } = operation;
-      return expanded(body, operation.path).reduce((changed, path) => {
-        const there = valueAt(changed, path);
-        const cleaned = there === undefined ? there : withoutObjects(there, pruned, context, true);
-        return cleaned === there ? changed : withValue(changed, path, cleaned);
-      }, body);
+      const { pruned, path } = operation;
+      if (path.length > 0 && !hasEach(path) && valueAt(body, path) === undefined) return body;
+      return over(body, path, (there) => (there === undefined ? gone : withoutObjects(there, pruned, context, true)));
     }
     default: {
       const { mode, value } = operation;
@@ -330,24 +340,21 @@ function applied(
   }
 }
 
-function over(body: unknown, path: Path, change: (there: unknown) => unknown): unknown {
-  let changed = body;
-  for (const one of expanded(body, path)) {
-    const there = valueAt(changed, one);
-    const value = change(there);
-    if (value !== there || value === undefined) changed = withValue(changed, one, value);
-  }
-  return changed;
+function over(body: unknown, path: Path, change: Change): unknown {
+  if (hasEach(path)) return changedEach(body, path, change);
+  const there = valueAt(body, path);
+  const value = change(there);
+  return value === there && value !== undefined ? body : withValue(body, path, value);
 }
 
 function words(value: unknown): string {
-  if (typeof value !== 'string') throw new Unfit('该处不是文字', 'there is no text');
+  if (typeof value !== 'string') unfit('该处不是文字', 'there is no text');
   return value;
 }
 
 function copied(body: unknown, from: Path, to: Path): unknown {
   const value = valueAt(body, from);
-  if (value === undefined) throw new Unfit('来源处没有内容', 'there is nothing at its source');
+  if (value === undefined) unfit('来源处没有内容', 'there is nothing at its source');
   return withValue(body, to, value);
 }
 
@@ -368,11 +375,11 @@ function joined(there: unknown, value: unknown, mode: 'prepend' | 'append', keep
   }
   if (typeof there === 'string') {
     const text = printedScalar(value);
-    if (text === null) throw new Unfit('文字只能与文字相接', 'only text can be added to a text');
+    if (text === null) unfit('文字只能与文字相接', 'only text can be added to a text');
     return mode === 'prepend' ? text + there : there + text;
   }
   const [members, more] = [record(there), record(value)];
-  if (members === null || more === null) throw new Unfit('该处不能添加内容', 'nothing can be added there');
+  if (members === null || more === null) unfit('该处不能添加内容', 'nothing can be added there');
   const merged: Record<string, unknown> = { ...members };
   for (const [name, one] of Object.entries(more)) if (!keep || isEmptyMember(merged[name])) merged[name] = one;
   return merged;
@@ -402,7 +409,7 @@ function inForm(text: string, mode: StringMode, value: string): string {
 /** `$1`, `${name}` and `$$` as Go's templates have them. */
 function patternReplaced(text: string, pattern: RegExp, template: string): string {
   if (text.length > maxPatternText && isUnbounded(pattern))
-    throw new Unfit('文字过长，不能用该正则表达式处理', 'the text is too long for its pattern');
+    unfit('文字过长，不能用该正则表达式处理', 'the text is too long for its pattern');
   let end = -1;
   return text.replaceAll(pattern, (match: string, ...rest: unknown[]) => {
     const groups = record(rest.at(-1));

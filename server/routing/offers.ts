@@ -218,6 +218,8 @@ export function expectsThinking(body: Members, { channel, upstreamModel, known, 
   if (known.thinking === 'none') return false;
   if (known.thinkingRequired || known.thinkingByDefault || settings) return true;
   if (requestsThinking(body) || requestsThinking(channel.paramOverride)) return true;
+  const rules = rulesOf(channel);
+  if (rules !== null && boundsOf(rules).written.some(requestsThinking)) return true;
   // No row says whether thinking must be requested.
   return known.thinking === null && modelLimits(upstreamModel).thinking;
 }

@@ -137,7 +137,7 @@ test('unknown columns and tables are named by the rows that have something in th
 test('members of JSON columns are named one by one', () => {
   const channel = {
     setting: '{"system_prompt":"be kind","proxy":"http://p","brand_new":1}',
-    param_override: '{"operations":[{"mode":"delete","path":"seed"}],"temperature":0}',
+    param_override: '{"operations":[{"mode":"delete","path":"seed"},{"mode":"new"}],"temperature":0}',
     settings: '{"azure_responses_version":"preview","vertex_key_type":"json"}',
     config:
       '{"region":"us","sk":"s","ak":"a","user_id":"u","api_version":"v","library_id":"l","plugin":"p","vertex_ai_project_id":"p","vertex_ai_adc":"{}","strange":"x"}',
@@ -152,6 +152,11 @@ test('members of JSON columns are named one by one', () => {
     'channels.setting.system_prompt',
     'channels.settings.azure_responses_version',
   ]);
+});
+
+test('rules that act here are no loss', () => {
+  const param_override = '{"operations":[{"mode":"delete","path":"seed"}],"temperature":0}';
+  expect(losses(sourceOf({ channels: [{ param_override }] }), 1)).toEqual([]);
 });
 
 test('the account of a channel of Cloudflare comes along, the fixed user of one of Coze is named', () => {

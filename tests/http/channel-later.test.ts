@@ -14,7 +14,6 @@ const channel = { type: 1, name: 'c', key: 'sk-canary', models: 'm-1' };
 const save = async (method: string, fields: object) => (await api.send(method, '/api/channel/', fields, admin)).body;
 
 test.each([
-  [{ param_override: { operations: [{ mode: 'delete', path: 'seed' }], top_p: 1 } }, 'param_override.operations'],
   [{ header_override: '{"X-A":"b"}' }, 'header_override'],
   [{ settings: '{"azure_responses_version":"preview"}' }, 'settings.azure_responses_version'],
   [{ setting: '{"system_prompt":"be kind","proxy":""}' }, 'setting.system_prompt'],
@@ -37,9 +36,27 @@ test.each([
   {},
   { header_override: '', settings: '{}', setting: '', param_override: '' },
   { header_override: null, settings: null, setting: '{"proxy":"","force_format":false,"system_prompt":""}' },
+  { param_override: { operations: [{ mode: 'delete', path: 'seed' }], top_p: 1 } },
+  { param_override: { operations: [] } },
   { setting: '{"allow_tiers":true,"key_mode":"turn"}', param_override: '{"temperature":0}' },
 ])('%j says nothing', async (fields) => {
   expect(await save('POST', { ...channel, ...fields })).toMatchObject({ success: true, message: '' });
+});
+
+test('rules that cannot be read are refused when they are saved, and the place is named', async () => {
+  const param_override = {
+    operations: [
+      { mode: 'delete', path: 'a' },
+      { mode: 'set_header', path: 'x', value: 'y' },
+    ],
+  };
+  expect(await save('POST', { ...channel, param_override })).toMatchObject({
+    success: false,
+    code: 'channel_rule_invalid',
+    message: expect.stringContaining('operations[1].mode'),
+  });
+  const long = { operations: [{ mode: 'set', path: 'a', value: 'x'.repeat(300_000) }] };
+  expect(await save('POST', { ...channel, param_override: long })).toMatchObject({ code: 'channel_rule_invalid' });
 });
 
 test('a declarative file names it too, in its answer and at the channel', async () => {

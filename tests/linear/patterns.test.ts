@@ -97,6 +97,7 @@ test('each pattern with a bound is still there', () => {
 
 /** Patterns that are put together from parts, by file: what they read, or why they are linear. */
 const composed: ReadonlyMap<string, string> = new Map([
+  ['server/contract/channel-rules.ts', 'what the operator wrote: one unbounded repetition, and short texts for it'],
   ['server/contract/console-pages.ts', 'segments of an address, with a slash between them'],
   ['server/contract/language.ts', 'sentences of ours'],
   ['server/contract/model-rules.ts', 'what the operator wrote, with an engine without backtracking'],

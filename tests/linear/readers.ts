@@ -2,6 +2,8 @@
  * Everything that reads what callers and upstreams send, with what is hostile to it: `doubling.test.ts` asks each for at
  * most two and a half times the time for twice as much. A file that reads something new belongs into `files` of one.
  */
+
+import { isRuleProblem, readOperations } from '../../server/contract/channel-rules.ts';
 import type { ChatEvent, ProtocolId } from '../../server/protocols/canonical.ts';
 import type { Codec, Wire } from '../../server/protocols/codec.ts';
 import { jsonListFraming } from '../../server/protocols/gemini-generate/json-list.ts';
@@ -32,6 +34,7 @@ import { DeliveredTextTally } from '../../server/relay/shared/delivered-text.ts'
 import { redact, withoutAccount } from '../../server/relay/shared/failure.ts';
 import { safeType } from '../../server/relay/shared/safe-headers.ts';
 import { PassthroughRelay, TranslatingRelay } from '../../server/relay/upstream/frame-relay.ts';
+import { applyRules } from '../../server/routing/body-rules.ts';
 import { featuresIn } from '../../server/routing/features.ts';
 import { fixtures } from '../protocols/fixtures.ts';
 import { scenarios } from '../protocols/scenarios.ts';
@@ -399,8 +402,37 @@ const turnRules: Reader = {
   ),
 };
 
+/** Bodies that a channel's rules walk through, as a caller may make them. */
+const channelRules: Reader = {
+  name: 'rules of a channel',
+  files: ['routing/body-rules.ts'],
+  cases: [
+    [{ mode: 'set', path: 'messages.*.name', value: 1 }],
+    [{ mode: 'delete', path: 'messages.*.content' }],
+    [{ mode: 'delete', path: 'messages.*' }],
+    [{ mode: 'to_upper', path: 'messages.*.content' }],
+    [{ mode: 'prune_objects', path: '', value: { where: { role: 'user' } } }],
+    [{ mode: 'prune_objects', path: 'messages', value: 'x' }],
+    [{ mode: 'delete', path: 'user', conditions: [{ path: 'messages', mode: 'contains', value: 'xy' }] }],
+    [{ mode: 'replace', path: 'text', from: 'x', to: 'yy' }],
+    [{ mode: 'regex_replace', path: 'text', from: 'x', to: 'y' }],
+    [{ mode: 'append', path: 'messages', value: 1 }],
+  ].map((rules) => ({
+    name: JSON.stringify(rules),
+    prepare(n) {
+      const messages = Array.from({ length: n }, () => ({ role: 'user', content: 'x' }));
+      const body = { messages, text: 'x'.repeat(n) };
+      const operations = readOperations(rules);
+      if (isRuleProblem(operations)) throw new Error(operations.field);
+      const context = { model: 'm', upstream_model: 'm', original_model: 'm', request_path: '/' };
+      return () => applyRules(operations, body, context, { channel: { id: 1 }, operation: 'chat' });
+    },
+  })),
+};
+
 export const readers: readonly Reader[] = [
   turnRules,
+  channelRules,
   framing('events', ['protocols/shared/sse.ts'], () => new SseSplitter(1 << 30), [
     'data: {"a":"…x',
     '…\r',

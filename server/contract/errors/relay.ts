@@ -60,7 +60,14 @@ export const relayingErrors = {
     '此处不允许 {name}：它会改变上游的价格。请去掉该参数，或请管理员在渠道中允许',
     '{name} is not allowed here: it changes what the upstream charges. Leave it out, or ask the administrator to allow it for a channel',
   ),
-  channel_rule_refused: row(400, 'invalid_request_error', 2, 'client', '{message}', '{message}'),
+  channel_rule_refused: row(
+    400,
+    'invalid_request_error',
+    2,
+    'client',
+    '请求被拒绝：{message}',
+    'Request refused: {message}',
+  ),
   channel_rule_failed: row(
     500,
     'api_error',

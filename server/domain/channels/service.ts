@@ -10,8 +10,7 @@ import { isChannelAddress } from '../../contract/channel-address.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import { channelFilter } from '../../contract/channel-filter.ts';
 import { keysIn } from '../../contract/channel-keys.ts';
-import { isRuleProblem, maxRulesLength, readOperations } from '../../contract/channel-rules.ts';
-import { operations } from '../../contract/deferred-changes.ts';
+import { rulesProblem } from '../../contract/channel-rules.ts';
 import type { Channel } from '../../contract/entities.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -472,16 +471,8 @@ function checkModels(text: string): void {
 
 /** @param text a JSON object. */
 function checkRules(text: string): void {
-  const { [operations]: rules } = JSON.parse(text) as Readonly<Record<string, unknown>>;
-  if (rules === undefined || rules === null) return;
-  if (text.length > maxRulesLength)
-    throw new AppError('channel_rule_invalid', {
-      field: 'param_override',
-      expected_zh: `不超过 ${maxRulesLength} 个字符的 JSON`,
-      expected_en: `JSON of at most ${maxRulesLength} characters`,
-    });
-  const read = readOperations(rules);
-  if (isRuleProblem(read)) throw new AppError('channel_rule_invalid', { ...read });
+  const problem = rulesProblem(text);
+  if (problem !== null) throw new AppError('channel_rule_invalid', { ...problem });
 }
 
 const jsonFields = ['status_code_mapping', 'param_override', 'setting'] as const;

@@ -3,7 +3,7 @@
  * loss is named with a count. What is in neither list is of a newer version and is named too.
  */
 import type { SourceRow } from '../../../db/import-source.ts';
-import { channelSettings } from '../../contract/deferred-changes.ts';
+import { channelSettings, hasUnreadRules } from '../../contract/deferred-changes.ts';
 import { namesAccountInOther, typeOfFamily } from '../../providers/import-names.ts';
 import { numberOf, textOf } from './source.ts';
 
@@ -185,10 +185,13 @@ export const familyTables: readonly FamilyTable[] = [
       param_override: {
         imported: '*',
         named: {
-          operations: words(
-            '带条件的参数改写尚不起作用（已保存，不会发送）',
-            'operations on the body do not act yet (kept, not sent)',
-          ),
+          operations: {
+            ...words(
+              '其中有此处不支持的规则，因此都不起作用（已保存，不会发送）',
+              'some of these rules cannot be read here, so none of them acts (kept, not sent)',
+            ),
+            when: ({ param_override: text }) => hasUnreadRules(textOf(text)),
+          },
         },
       },
       channel_info: {

@@ -1,0 +1,207 @@
+/** Rules of a channel on the wire: what is sent, what is refused, what is reserved and what is charged. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+
+let gateway: TestGateway;
+let upstream: Upstream;
+let key: string;
+beforeAll(async () => {
+  gateway = await createTestGateway({ quota: 50_000_000 });
+  upstream = await startUpstream((response) => sendJson(response, {}));
+  ({ key } = await gateway.token());
+});
+afterAll(async () => {
+  await gateway.close();
+  await upstream.stop();
+});
+beforeEach(async () => {
+  upstream.requests.length = 0;
+  await removeAll();
+});
+
+const made: number[] = [];
+async function removeAll(): Promise<void> {
+  for (const id of made.splice(0)) await gateway.services.channels.remove(id);
+  await gateway.sync();
+}
+async function open(fields: object): Promise<number> {
+  const id = await gateway.channel(upstream.url, { type: 1, models: 'gpt-4.1', ...fields });
+  made.push(id);
+  return id;
+}
+
+const completion = {
+  id: 'c',
+  object: 'chat.completion',
+  model: 'gpt-4.1',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 10_000, completion_tokens: 2_000, total_tokens: 12_000 },
+};
+const answers = (body: object = completion): void => upstream.script((response) => sendJson(response, body));
+
+const ruled = (operations: readonly object[], fields: object = {}, members: object = {}): Promise<number> =>
+  open({ param_override: JSON.stringify({ ...members, operations }), ...fields });
+
+const chat = { model: 'gpt-4.1', messages: [{ role: 'user', content: 'hi' }], max_tokens: 1000 };
+async function send(body: object | string, path = '/v1/chat/completions') {
+  const request = new Request(`http://gateway${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
+  return { status: response.status, text: await response.text() };
+}
+const sent = (): string => upstream.requests.at(-1)?.body.toString() ?? '';
+const charged = async () => (await gateway.logs())[0]?.quota;
+
+test('what no rule is about goes out byte for byte', async () => {
+  await ruled([
+    { mode: 'delete', path: 'seed' },
+    { mode: 'move', from: 'max_tokens', to: 'max_completion_tokens' },
+    { mode: 'append', path: 'messages', value: { role: 'user', content: 'Go.' } },
+  ]);
+  answers();
+  const { status } = await send(
+    '{ "model":"gpt-4.1", "id": 12345678901234567890, "seed":1, "max_tokens":1000, "messages":[{"role":"user","content":"h\\u0069"}],  "x" :  1e2}',
+  );
+  expect(status).toBe(200);
+  expect(sent()).toContain('"id": 12345678901234567890');
+  expect(sent()).toContain('"x" :  1e2');
+  expect(JSON.parse(sent())).toEqual({
+    ...{ model: 'gpt-4.1', id: Number('12345678901234567890'), x: 100, max_completion_tokens: 1000 },
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'user', content: 'Go.' },
+    ],
+  });
+});
+
+test('rules of a translated request act on what its upstream gets, after the members that are set', async () => {
+  await ruled(
+    [
+      { mode: 'set', path: 'system', value: 'Be brief.', keep_origin: true },
+      { mode: 'set', path: 'top_k', value: 5, conditions: { temperature: 0.5 } },
+    ],
+    { type: 14 },
+    { temperature: 0.5 },
+  );
+  answers({
+    id: 'm',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: [{ type: 'text', text: 'hi' }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 1, output_tokens: 1 },
+  });
+  expect((await send(chat)).status).toBe(200);
+  expect(JSON.parse(sent())).toMatchObject({ system: 'Be brief.', top_k: 5, temperature: 0.5, max_tokens: 1000 });
+});
+
+test('conditions know the models and the path, and other operations than chats have rules too', async () => {
+  await ruled(
+    [
+      {
+        mode: 'set',
+        path: 'a',
+        value: 1,
+        conditions: {
+          original_model: 'text-embedding-3-small',
+          upstream_model: 'theirs',
+          request_path: '/v1/embeddings',
+        },
+        logic: 'AND',
+      },
+      { mode: 'set', path: 'b', value: 1, conditions: { request_path: '/v1/chat/completions' } },
+    ],
+    { models: 'text-embedding-3-small', model_mapping: '{"text-embedding-3-small":"theirs"}' },
+  );
+  answers({
+    object: 'list',
+    data: [{ object: 'embedding', index: 0, embedding: [1] }],
+    model: 'theirs',
+    usage: { prompt_tokens: 1, total_tokens: 1 },
+  });
+  expect((await send({ model: 'text-embedding-3-small', input: 'hi' }, '/v1/embeddings')).status).toBe(200);
+  expect(JSON.parse(sent())).toEqual({ model: 'theirs', input: 'hi', a: 1 });
+});
+
+test('a channel that passes bodies as they are has no rules', async () => {
+  await ruled([{ mode: 'delete', path: 'max_tokens' }], { setting: '{"pass_through":true}' });
+  answers();
+  expect((await send(chat)).status).toBe(200);
+  expect(JSON.parse(sent())).toEqual(chat);
+});
+
+test('a rule refuses in its own words, before anything is sent and for nothing', async () => {
+  await ruled([
+    { mode: 'return_error', value: { message: 'Not on Sundays', status_code: 451 }, conditions: { max_tokens: 1000 } },
+  ]);
+  const { status, text } = await send(chat);
+  expect([status, text]).toEqual([451, expect.stringContaining('Not on Sundays')]);
+  expect(upstream.requests).toHaveLength(0);
+  expect(await charged()).toBe(0);
+  answers();
+  expect((await send({ ...chat, max_tokens: 999 })).status).toBe(200);
+});
+
+test('a rule that cannot be applied ends the request: no other channel is tried, none is to blame', async () => {
+  const id = await ruled([{ mode: 'copy', from: 'nothing', to: 'a' }], { priority: 9 });
+  await open({});
+  for (let n = 0; n < 6; n++) {
+    const { status, text } = await send(chat);
+    expect([status, text]).toEqual([500, expect.stringContaining('Rule 1')]);
+  }
+  expect(upstream.requests).toHaveLength(0);
+  expect(await charged()).toBe(0);
+  await gateway.services.channels.update(id, { param_override: '' });
+  await gateway.sync();
+  answers();
+  expect((await send(chat)).status).toBe(200);
+  expect((await gateway.logs())[0]?.channel).toBe(id);
+});
+
+async function heldFor(operations: readonly object[], body: object = chat): Promise<number> {
+  await ruled(operations);
+  let held = 0;
+  const available = () => gateway.balances.account(gateway.userId, 0).available();
+  const before = available();
+  upstream.script((response) => {
+    held = before - available();
+    sendJson(response, completion);
+  });
+  expect((await send(body)).status).toBe(200);
+  await removeAll();
+  return held;
+}
+
+test('what rules may make dearer is reserved for, and nothing is reserved for less', async () => {
+  const plain = await heldFor([{ mode: 'delete', path: 'user' }]);
+  const ratio = async (...operations: object[]) => (await heldFor(operations)) / plain;
+  expect(await ratio({ mode: 'set', path: 'service_tier', value: 'priority' })).toBeCloseTo(1.75, 1);
+  expect(await ratio({ mode: 'set', path: 'service_tier', value: 'flex' })).toBeCloseTo(1, 1);
+  expect(await ratio({ mode: 'set', path: 'n', value: 3, conditions: { user: 'nobody' } })).toBeCloseTo(3, 1);
+  expect(await ratio({ mode: 'set', path: 'max_tokens', value: 4000 })).toBeGreaterThan(3.9);
+  expect(await ratio({ mode: 'set', path: 'max_tokens', value: 10 })).toBeCloseTo(1, 1);
+  expect(await ratio({ mode: 'delete', path: 'max_tokens' })).toBeGreaterThan(30);
+  expect(
+    await ratio({ mode: 'append', path: 'messages', value: { role: 'user', content: 'x'.repeat(40_000) } }),
+  ).toBeGreaterThan(4);
+});
+
+test('what a caller asked for is charged although a rule makes it cheaper, and a dearer tier of a rule is charged', async () => {
+  const tier = (value: string) =>
+    ruled([{ mode: 'set', path: 'service_tier', value }], { setting: '{"allow_tiers":true}' });
+  const dollars = (input: number, output: number) => (10_000 * input + 2_000 * output) / 2;
+  answers();
+  await tier('flex');
+  await send({ ...chat, service_tier: 'priority' });
+  expect(JSON.parse(sent()).service_tier).toBe('flex');
+  expect(await charged()).toBe(dollars(3.5, 14));
+  await removeAll();
+  await tier('priority');
+  await send({ ...chat, service_tier: 'default' });
+  expect(await charged()).toBe(dollars(3.5, 14));
+});
