@@ -1,7 +1,14 @@
-/** The addresses where programs sign in: RFC 8414 (metadata), 8628 (device authorization), 6749 (token), 7009 (revocation). Forms come in, the standard's own errors go out. */
+/** The addresses where programs sign in: RFC 8414 (metadata), 8628 (device authorization), 6749 and 7636 (code and token), 7009 (revocation). Forms come in, the standard's own errors go out. */
 import express, { type Express, type Request, type Response } from 'express';
 import type { Services } from '../app/services.ts';
-import { codeSeconds, pollSeconds, type SignInRefusal } from '../domain/sign-ins/service.ts';
+import {
+  type CodeRequest,
+  codeRefusal,
+  codeSeconds,
+  isKnownClient,
+  pollSeconds,
+  type SignInRefusal,
+} from '../domain/sign-ins/service.ts';
 import { basePathOf } from './authenticate.ts';
 
 const formLimit = 16 * 1024;
@@ -46,6 +53,21 @@ function refuse(response: Response, error: string, status = 400): void {
   response.status(status).json({ error });
 }
 
+/** @returns null where a member is there twice (RFC 6749 3.1). */
+function codeRequestOf(sent: URLSearchParams): CodeRequest | null {
+  const members = [...sent.keys()];
+  if (new Set(members).size < members.length) return null;
+  const member = (name: keyof CodeRequest): string => sent.get(name) ?? '';
+  return {
+    client_id: member('client_id'),
+    redirect_uri: member('redirect_uri'),
+    response_type: member('response_type'),
+    code_challenge: member('code_challenge'),
+    code_challenge_method: member('code_challenge_method'),
+    state: member('state'),
+  };
+}
+
 export function mountProgramSignIn(app: Express, { services, originOf, changed }: Site): void {
   const { signIns, options } = services;
   const site = (request: Request): string =>
@@ -76,11 +98,13 @@ export function mountProgramSignIn(app: Express, { services, originOf, changed }
       const at = site(request);
       response.json({
         issuer: at,
+        authorization_endpoint: `${at}/oauth/authorize`,
         device_authorization_endpoint: `${at}/oauth/device_authorization`,
         token_endpoint: `${at}/oauth/token`,
         revocation_endpoint: `${at}/oauth/revoke`,
-        grant_types_supported: [deviceGrant, 'refresh_token'],
-        response_types_supported: [],
+        grant_types_supported: [deviceGrant, 'authorization_code', 'refresh_token'],
+        response_types_supported: ['code'],
+        code_challenge_methods_supported: ['S256'],
         token_endpoint_auth_methods_supported: ['none'],
         scopes_supported: [],
         // Claude Code looks for it: what it asks besides is answered by the relay.
@@ -118,6 +142,18 @@ export function mountProgramSignIn(app: Express, { services, originOf, changed }
       });
     }),
   );
+  // The browser comes from a program and goes to the console, which asks its user; nothing is kept before that.
+  app.get(
+    '/oauth/authorize',
+    mounted((request, response) => {
+      const { searchParams } = new URL(request.originalUrl, 'http://localhost');
+      const asked = codeRequestOf(searchParams);
+      response.set('cache-control', 'no-store');
+      if (asked === null || !isKnownClient(asked)) return refuse(response, 'invalid_request');
+      const page = `${site(request)}/device?${new URLSearchParams({ ...asked })}`;
+      response.redirect(302, codeRefusal(asked) ?? page);
+    }),
+  );
   app.post(
     '/oauth/device_authorization',
     form,
@@ -141,9 +177,18 @@ export function mountProgramSignIn(app: Express, { services, originOf, changed }
     form,
     mounted(async (request, response, sent) => {
       const grant = sent.get('grant_type') ?? '';
-      if (grant !== deviceGrant && grant !== 'refresh_token') return refuse(response, 'unsupported_grant_type');
-      const issued =
-        grant === deviceGrant
+      const isCode = grant === 'authorization_code';
+      if (grant !== deviceGrant && grant !== 'refresh_token' && !isCode)
+        return refuse(response, 'unsupported_grant_type');
+      const codeIn = () => ({
+        code: sent.get('code') ?? '',
+        client: sent.get('client_id') ?? '',
+        redirect: sent.get('redirect_uri') ?? '',
+        verifier: sent.get('code_verifier') ?? '',
+      });
+      const issued = isCode
+        ? await signIns.exchange(codeIn(), ipOf(request))
+        : grant === deviceGrant
           ? await signIns.redeem(sent.get('device_code') ?? '', sent.get('client_id') ?? '', ipOf(request))
           : await signIns.refresh(sent.get('refresh_token') ?? '', ipOf(request), sent.get('kept') === 'true');
       // A new row has to be known to the relay before its token is used, and a sign-in whose tokens were used twice ends.

@@ -1,4 +1,5 @@
 /** Programs sign in by a code that their user approves, and what they get ends with their user. */
+import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { systemTimers } from '../../server/contract/timers.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
@@ -619,4 +620,166 @@ test('no secret of a sign-in lies in the database or the trail', async () => {
   ]);
   for (const secret of [token, refresh, code.device_code, code.user_code]) expect(rows).not.toContain(secret);
   expect(rows).toContain('sign_in.approve');
+});
+
+const callback = 'http://127.0.0.1:1455/callback';
+const verifier = 'v'.repeat(43);
+const challenge = createHash('sha256').update(verifier).digest('base64url');
+const codeRequest = {
+  ...{ client_id: 'codex', redirect_uri: callback, response_type: 'code', state: 'st' },
+  ...{ code_challenge: challenge, code_challenge_method: 'S256' },
+};
+const authorize = async (more: Headers = {}, query: Record<string, string> | string = codeRequest) => {
+  const response = await fetch(`${api.base}/oauth/authorize?${new URLSearchParams(query)}`, {
+    headers: { 'x-gateway-client-ip': '127.0.0.1', 'x-gateway-tls': '1', ...more },
+    redirect: 'manual',
+  });
+  return { status: response.status, to: response.headers.get('location') ?? '', text: await response.text() };
+};
+const approveCode = async (more: Record<string, unknown> = {}, headers = ann.headers) =>
+  (await api.send('POST', '/api/device/authorize', { ...codeRequest, approve: true, ...more }, headers)).body;
+const codeFrom = async () => new URL((await approveCode()).data.redirect).searchParams.get('code') ?? '';
+const exchange = (code: string, more: Record<string, string> = {}) =>
+  post('/oauth/token', {
+    ...{ grant_type: 'authorization_code', code, client_id: 'codex', redirect_uri: callback, code_verifier: verifier },
+    ...more,
+  });
+
+test('a program that sends the browser gets a key by its code and its secret', async () => {
+  const page = new URL((await authorize()).to);
+  expect([page.pathname, Object.fromEntries(page.searchParams)]).toEqual(['/device', codeRequest]);
+  expect((await api.send('POST', '/api/device/authorize', codeRequest, ann.headers)).body.data).toEqual({
+    ...{ name: 'Codex', address: expect.any(String), redirect: '' },
+  });
+  expect(await keysOf()).toEqual([]);
+  const back = new URL((await approveCode()).data.redirect);
+  expect([back.origin + back.pathname, [...back.searchParams.keys()], back.searchParams.get('state')]).toEqual([
+    callback,
+    ['code', 'state'],
+    'st',
+  ]);
+  const { status, words } = await exchange(back.searchParams.get('code') ?? '');
+  expect([status, words.expires_in]).toEqual([200, 3600]);
+  expect(await withToken(words.access_token)).toBe(200);
+  expect((await keysOf()).map(({ name, kind }) => [name.startsWith('Codex on'), kind])).toEqual([[true, 'agent']]);
+  expect((await renew(words.refresh_token)).status).toBe(200);
+  const { items } = (await api.send('GET', '/api/audit/?page_size=20', undefined, root.headers)).body.data;
+  expect(items.some(({ action }: { action: string }) => action === 'sign_in.approve')).toBe(true);
+});
+
+test('who denies it sends the browser back without a code', async () => {
+  const { redirect } = (await approveCode({ approve: false })).data;
+  expect(redirect).toBe(`${callback}?error=access_denied&state=st`);
+  expect(await keysOf()).toEqual([]);
+});
+
+test.each([
+  ['another client', { client_id: 'gateway' }],
+  ['a name that every object has', { client_id: 'constructor' }],
+  ['another host', { redirect_uri: 'http://evil.example:1455/callback' }],
+  ['a host by its name', { redirect_uri: 'http://localhost:1455/callback' }],
+  ['another address of the machine', { redirect_uri: 'http://127.0.0.2:1455/callback' }],
+  ['a name before the address', { redirect_uri: 'http://127.0.0.1:1455@evil.example/callback' }],
+  ['a host that begins so', { redirect_uri: 'http://127.0.0.1.evil.example:1455/callback' }],
+  ['another path', { redirect_uri: 'http://127.0.0.1:1455/callback/x' }],
+  ['a path upwards', { redirect_uri: 'http://127.0.0.1:1455/callback/../x' }],
+  ['a query', { redirect_uri: 'http://127.0.0.1:1455/callback?x=1' }],
+  ['a fragment', { redirect_uri: 'http://127.0.0.1:1455/callback#x' }],
+  ['no port', { redirect_uri: 'http://127.0.0.1/callback' }],
+  ['a port that is none', { redirect_uri: 'http://127.0.0.1:65536/callback' }],
+  ['TLS', { redirect_uri: 'https://127.0.0.1:1455/callback' }],
+  ['a line behind', { redirect_uri: 'http://127.0.0.1:1455/callback\n' }],
+])('%s sends the browser nowhere, and a user cannot approve it', async (_, more) => {
+  const { status, to } = await authorize({}, { ...codeRequest, ...more });
+  expect([status, to]).toEqual([400, '']);
+  expect((await approveCode(more)).code).toBe('params_invalid');
+  expect((await approveCode({ ...more, approve: false })).code).toBe('params_invalid');
+});
+
+test.each([
+  ['a plain challenge', { code_challenge_method: 'plain' }, 'invalid_request'],
+  ['no method', { code_challenge_method: '' }, 'invalid_request'],
+  ['no challenge', { code_challenge: '' }, 'invalid_request'],
+  ['a short challenge', { code_challenge: 'abc' }, 'invalid_request'],
+  ['a token at once', { response_type: 'token' }, 'unsupported_response_type'],
+  ['a state of any length', { state: 's'.repeat(513) }, 'invalid_request'],
+])('%s goes back to the program as an error, and a user cannot approve it', async (_, more, error) => {
+  const { status, to } = await authorize({}, { ...codeRequest, ...more });
+  const back = new URL(to);
+  expect([status, back.origin + back.pathname, back.searchParams.get('error')]).toEqual([302, callback, error]);
+  expect((await approveCode(more)).code).toBe('params_invalid');
+});
+
+test('a member that is there twice, another origin, and plain HTTP from elsewhere send the browser nowhere', async () => {
+  const twice = `${new URLSearchParams(codeRequest)}&redirect_uri=http%3A%2F%2Fevil.example`;
+  expect((await authorize({}, twice)).status).toBe(400);
+  expect((await authorize({ origin: 'https://evil.example' })).status).toBe(403);
+  expect((await authorize({ 'x-gateway-client-ip': '192.0.2.1', 'x-gateway-tls': '' })).status).toBe(400);
+  await api.gateway.option('agents.sign_in', 'false');
+  expect((await authorize()).status).toBe(404);
+  expect((await approveCode()).code).toBe('route_unknown');
+});
+
+test('a code is good for its program, address and secret alone, and for a minute', async () => {
+  for (const more of [
+    { code_verifier: 'w'.repeat(43) },
+    { code_verifier: challenge },
+    { code_verifier: '' },
+    { redirect_uri: 'http://127.0.0.1:1456/callback' },
+    { redirect_uri: 'http://[::1]:1455/callback' },
+    { client_id: 'gateway' },
+    { client_id: '' },
+  ])
+    expect([more, (await exchange(await codeFrom(), more)).words.error]).toEqual([more, 'invalid_grant']);
+  // It is no code of a device, and those are none of a browser.
+  expect((await redeem(await codeFrom())).words.error).toBe('expired_token');
+  const { words: device } = await begin();
+  await decide(device.user_code, true);
+  expect((await exchange(device.device_code)).words.error).toBe('invalid_grant');
+  const late = await codeFrom();
+  aheadMs = 61_000;
+  expect((await exchange(late)).words.error).toBe('invalid_grant');
+  expect(await keysOf()).toEqual([]);
+});
+
+test('a code that is used twice gives nothing the second time and ends what it gave', async () => {
+  const code = await codeFrom();
+  const [one, two] = await Promise.all([exchange(code), exchange(code)]);
+  const issued = [one, two].filter(({ status }) => status === 200);
+  expect(issued).toHaveLength(1);
+  expect((await exchange(code)).words.error).toBe('invalid_grant');
+  expect(await withToken(issued[0]?.words.access_token ?? '')).toBe(401);
+  expect(await keysOf()).toEqual([]);
+});
+
+test.each([
+  ['a ban', () => api.send('POST', '/api/user/manage', { id: ann.id, action: 'disable' }, root.headers)],
+  ['a new password', () => api.gateway.services.credentials.replace(ann.id, 'password2')],
+])('%s between the approval and the exchange gives no key', async (_, change) => {
+  const code = await codeFrom();
+  await change();
+  expect((await exchange(code)).words.error).toBe('access_denied');
+  expect(await api.gateway.rows('SELECT id FROM sign_ins')).toEqual([]);
+});
+
+test('a user has twenty programs at most, those that send the browser too', async () => {
+  const code = await codeFrom();
+  for (let n = 0; n < 20; n++) await signIn();
+  expect((await exchange(code)).words.error).toBe('access_denied');
+  expect((await approveCode()).code).toBe('sign_in_limit');
+});
+
+test('no code of a browser lies in the database or the audit log', async () => {
+  const code = await codeFrom();
+  const { words } = await exchange(code);
+  const rows = JSON.stringify([
+    await api.gateway.rows('SELECT * FROM sign_ins'),
+    await api.gateway.rows('SELECT * FROM audit'),
+  ]);
+  for (const secret of [code, challenge, words.access_token, words.refresh_token]) expect(rows).not.toContain(secret);
+});
+
+test('an access token approves no program', async () => {
+  const body = (await api.send('POST', '/api/device/authorize', { ...codeRequest, approve: true }, {})).body;
+  expect(body.code).toBe('login_required');
 });

@@ -888,6 +888,7 @@ export const filled: Answers = {
     until: now + 10 * minute,
   },
   'sign_in.decide': null,
+  'sign_in.authorize': { name: 'Codex', address: '192.0.2.7', redirect: '' },
   'sign_in.list': {
     open: true,
     items: [

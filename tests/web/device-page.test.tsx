@@ -8,6 +8,7 @@ import { reader } from './rendered.tsx';
 afterEach(unmounted);
 afterAll(() => vi.unstubAllGlobals());
 
+const back = 'http://127.0.0.1:1455/callback?code=c&state=s';
 const asked = { client: 'gateway', name: 'gateway', host: 'laptop', address: '192.0.2.7', until: 2_000_000_000 };
 const open = (path: string, answers: Readonly<Record<string, unknown>> = {}) =>
   mounted(() => <DevicePage />, {
@@ -19,6 +20,7 @@ const open = (path: string, answers: Readonly<Record<string, unknown>> = {}) =>
       'user.models': ['a', 'b', 'c', 'd', 'e', 'f', 'g'],
       'sign_in.look': asked,
       'sign_in.decide': null,
+      'sign_in.authorize': { name: 'Codex', address: '192.0.2.8', redirect: back },
       ...answers,
     },
   });
@@ -64,4 +66,37 @@ test('no code asks nothing, a wrong one and a decision that fails are said where
   await full.press('继续');
   await full.press('批准');
   expect(full.text()).toContain('最多可登录 20 个程序');
+});
+
+const request = {
+  ...{ client_id: 'codex', redirect_uri: 'http://127.0.0.1:1455/callback', response_type: 'code' },
+  ...{ code_challenge: 'c'.repeat(43), code_challenge_method: 'S256', state: 's' },
+};
+
+test.each([
+  ['批准', true, '已批准'],
+  ['拒绝', false, '已拒绝'],
+])(
+  'a program that sent the browser is looked at, and %s sends the browser back to it',
+  async (button, approve, said) => {
+    const assign = vi.spyOn(location, 'assign').mockImplementation(() => undefined);
+    const page = await open(`/device?${new URLSearchParams(request)}`);
+    await page.until(() => expect(page.text()).toContain('Codex'));
+    for (const part of ['192.0.2.8', 'ann', '$5.00', 'vip', '本机']) expect(page.text()).toContain(part);
+    expect(page.text()).not.toContain('代码');
+    expect([decisions(page), assign.mock.calls]).toEqual([[['sign_in.authorize', request]], []]);
+    await page.press(button);
+    await page.until(() => expect(page.text()).toContain(said));
+    expect(decisions(page)[1]).toEqual(['sign_in.authorize', { ...request, approve }]);
+    expect(assign.mock.calls).toEqual([[back]]);
+    assign.mockRestore();
+  },
+);
+
+test('a request that the site refuses says so and decides nothing', async () => {
+  const page = await open(`/device?${new URLSearchParams(request)}`, {
+    'sign_in.authorize': { refused: '参数无效' },
+  });
+  await page.until(() => expect(page.text()).toContain('参数无效'));
+  expect([page.text().includes('批准'), decisions(page)]).toEqual([false, [['sign_in.authorize', request]]]);
 });

@@ -32,6 +32,34 @@ export const signInCodeEndpoints = [
     summary: { zh: '批准或拒绝程序登录', en: 'Let a program sign in, or not' },
   }),
   endpoint({
+    id: 'sign_in.authorize',
+    method: 'POST',
+    path: '/api/device/authorize',
+    access: 'user',
+    /** As the program sent them with the browser (RFC 6749, RFC 7636). */
+    input: z.object({
+      client_id: z.string(),
+      redirect_uri: z.string(),
+      response_type: z.string(),
+      code_challenge: z.string(),
+      code_challenge_method: z.string(),
+      state: z.string(),
+      /** Absent = who asks, and nothing is decided. */
+      approve: z.optional(z.boolean()),
+    }),
+    output: z.object({
+      name: z.string(),
+      /** Of the browser. */
+      address: z.string(),
+      /** Where the browser goes; '' = nothing was decided. */
+      redirect: z.string(),
+    }),
+    summary: {
+      zh: '通过浏览器登录的程序：查看、批准或拒绝',
+      en: 'Let a program sign in that the browser came from, or not',
+    },
+  }),
+  endpoint({
     id: 'sign_in.list',
     method: 'GET',
     path: '/api/device/',

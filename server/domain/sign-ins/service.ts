@@ -19,8 +19,19 @@ import { createRateLimit } from '../sessions/rate-limit.ts';
 import type { TokensService } from '../tokens/service.ts';
 import type { UsersService } from '../users/service.ts';
 
-/** Programs that may ask, by their client id. */
+/** Programs that show a code, by their client id. */
 const clients: Readonly<Record<string, string>> = { gateway: 'gateway', claude_code: 'Claude Code' };
+/** Programs that the browser comes back to (RFC 8252 7.3), by their client id. */
+const codeClients: Readonly<Record<string, string>> = { codex: 'Codex' };
+const nameOf = (client: string): string => clients[client] ?? codeClients[client] ?? client;
+/** Of the user's own machine, and exactly so: what else an address holds would be another's to choose. */
+const redirectForm = /^http:\/\/(?:127\.0\.0\.1|\[::1\]):([1-9]\d{0,4})\/callback$/;
+/** RFC 7636 4.1 and 4.2: SHA-256, base64url. */
+const challengeForm = /^[\w-]{43}$/;
+const verifierForm = /^[\w.~-]{43,128}$/;
+const stateForm = /^[\x21-\x7e]{0,512}$/;
+/** Seconds in which a program exchanges its code. */
+const grantSeconds = 60;
 
 /** Seconds a code waits for its approval, and between two questions of the program. */
 export const codeSeconds = 600;
@@ -79,6 +90,38 @@ type Waiting = SignInRequest & {
   readonly password: string;
 };
 
+/** What a program asks for by sending the browser to the site (RFC 6749 4.1.1, RFC 7636 4.3). */
+export interface CodeRequest {
+  readonly client_id: string;
+  readonly redirect_uri: string;
+  readonly response_type: string;
+  readonly code_challenge: string;
+  readonly code_challenge_method: string;
+  readonly state: string;
+}
+
+/** An approved code, as the store keeps it. */
+type Grant = Waiting & { readonly redirect: string; readonly challenge: string };
+
+/** Where the browser goes with what became of it. */
+function backTo({ redirect_uri, state }: CodeRequest, result: Readonly<Record<string, string>>): string {
+  return `${redirect_uri}?${new URLSearchParams({ ...result, ...(state === '' ? {} : { state }) })}`;
+}
+
+/** The program or its address is not one of ours: the browser goes nowhere. */
+export const isKnownClient = ({ client_id, redirect_uri }: CodeRequest): boolean =>
+  Object.hasOwn(codeClients, client_id) && Number(redirectForm.exec(redirect_uri)?.[1] ?? 65_536) < 65_536;
+
+/** @param request of a known client. @returns where the browser goes with the error of RFC 6749 4.1.2.1; null = it may be approved. */
+export function codeRefusal(request: CodeRequest): string | null {
+  const { response_type, code_challenge, code_challenge_method, state } = request;
+  if (!stateForm.test(state)) return backTo({ ...request, state: '' }, { error: 'invalid_request' });
+  if (response_type !== 'code') return backTo(request, { error: 'unsupported_response_type' });
+  if (code_challenge_method !== 'S256' || !challengeForm.test(code_challenge))
+    return backTo(request, { error: 'invalid_request' });
+  return null;
+}
+
 export interface IssuedTokens {
   readonly access_token: string;
   readonly token_type: 'Bearer';
@@ -126,6 +169,15 @@ const plainHost = (host: string): string =>
     .slice(0, maxHostLength)
     .replace(/^[.-]+|[.-]+$/g, '') || unknownHost;
 
+/** @throws AppError params_invalid */
+export function checkedRequest(request: CodeRequest): CodeRequest {
+  if (!isKnownClient(request) || codeRefusal(request) !== null)
+    throw new AppError('params_invalid', { detail: 'client_id, redirect_uri, code_challenge' });
+  return request;
+}
+
+export const programName = ({ client_id }: CodeRequest): string => nameOf(client_id);
+
 export function createProgramSignIns(deps: SignInDeps) {
   const { store, vault, now } = deps;
   const repository = createSignInsRepository(deps.database);
@@ -144,6 +196,9 @@ export function createProgramSignIns(deps: SignInDeps) {
   const decidedPlace = (code: string) => ({ purpose: 'sign-in decided', key: code });
   const waitPlace = (device: string) => ({ purpose: 'sign-in waits', key: device });
   const usedPlace = (device: string) => ({ purpose: 'sign-in used', key: device });
+  const grantPlace = (code: string) => ({ purpose: 'sign-in grant', key: code });
+  const grantUsedPlace = (code: string) => ({ purpose: 'sign-in grant used', key: code });
+  const grantedPlace = (code: string) => ({ purpose: 'sign-in granted', key: code });
 
   const read = async <Content>(place: { purpose: string; key: string }): Promise<Content | null> => {
     const sealed = await store.read(place);
@@ -202,7 +257,7 @@ export function createProgramSignIns(deps: SignInDeps) {
 
   /** Claude Code names no machine. */
   const nameFor = ({ client, host, address }: SignInRequest): string =>
-    `${clients[client] ?? client} on ${host === unknownHost ? address : host}`.slice(0, maxTokenNameLength);
+    `${nameOf(client)} on ${host === unknownHost ? address : host}`.slice(0, maxTokenNameLength);
 
   const record = (action: string, user: { id: number; username: string }, ip: string, input: object): Promise<void> =>
     deps.audit.record({ action, actorId: user.id, actor: user.username, ip, input });
@@ -229,6 +284,32 @@ export function createProgramSignIns(deps: SignInDeps) {
       if (error instanceof AppError && error.code === 'token_count') return null;
       throw error;
     }
+  }
+
+  /** The key, the sign-in and the first tokens of a program; null = its user may have no more, or is not there. */
+  async function signInAs(waiting: Waiting): Promise<IssuedTokens | null> {
+    const user = await approver(waiting);
+    const token = user === undefined ? null : await createKey(waiting, user);
+    const row = token === null ? undefined : await repository.token(token.id);
+    if (user === undefined || row === undefined) return null;
+    // Looked at again: a new password, or other programs, may have come meanwhile.
+    if ((await approver(waiting)) === undefined || (await repository.count(user.id)) > maxSignIns) {
+      await end({ token_id: row.id });
+      return null;
+    }
+    const refresh = refreshFor(row);
+    await repository.create({
+      token_id: row.id,
+      client: waiting.client,
+      host: waiting.host,
+      address: waiting.address,
+      refresh_hash: hashOf(refresh),
+      previous_hash: '',
+      rotated_at: 0,
+      created_at: seconds(),
+      last_used_at: seconds(),
+    });
+    return issue(row, refresh, user);
   }
 
   /** What is stored of the sign-in goes with its key. */
@@ -265,7 +346,7 @@ export function createProgramSignIns(deps: SignInDeps) {
     /** Who asks. @throws AppError too_many_attempts, sign_in_code */
     async look(userId: number, ip: string, typed: string) {
       const { client, host, address, until } = (await find(userId, ip, typed)).request;
-      return { client, name: clients[client] ?? client, host, address, until };
+      return { client, name: nameOf(client), host, address, until };
     },
 
     /** Approves or denies, once. @throws AppError too_many_attempts, sign_in_code, sign_in_limit */
@@ -296,28 +377,60 @@ export function createProgramSignIns(deps: SignInDeps) {
       // Of two that come with the same code one gets the tokens.
       if (!(await store.claim(usedPlace(device), waiting.until * 1000))) return 'expired_token';
       await store.drop(waitPlace(device));
-      const user = await approver(waiting);
-      const token = user === undefined ? null : await createKey(waiting, user);
-      const row = token === null ? undefined : await repository.token(token.id);
-      if (user === undefined || row === undefined) return 'access_denied';
-      // Looked at again: a new password, or other programs, may have come meanwhile.
-      if ((await approver(waiting)) === undefined || (await repository.count(user.id)) > maxSignIns) {
-        await end({ token_id: row.id });
-        return 'access_denied';
+      return (await signInAs(waiting)) ?? 'access_denied';
+    },
+
+    /**
+     * A program that waits at an address of the user's machine is approved or denied.
+     * @returns where the browser goes. @throws AppError params_invalid, sign_in_limit
+     */
+    async authorize(
+      user: { id: number; username: string },
+      ip: string,
+      request: CodeRequest,
+      approve: boolean,
+    ): Promise<string> {
+      const { client_id: client, redirect_uri: redirect, code_challenge: challenge } = checkedRequest(request);
+      const program = { client, host: unknownHost, address: ip };
+      if (!approve) {
+        await record('sign_in.deny', user, ip, program);
+        return backTo(request, { error: 'access_denied' });
       }
-      const refresh = refreshFor(row);
-      await repository.create({
-        token_id: row.id,
-        client: waiting.client,
-        host: waiting.host,
-        address: waiting.address,
-        refresh_hash: hashOf(refresh),
-        previous_hash: '',
-        rotated_at: 0,
-        created_at: seconds(),
-        last_used_at: seconds(),
-      });
-      return issue(row, refresh, user);
+      if ((await repository.count(user.id)) >= maxSignIns) throw new AppError('sign_in_limit', { most: maxSignIns });
+      const approver = await openUser(user.id);
+      if (approver === undefined) throw new AppError('login_required');
+      const code = newSecret();
+      const until = seconds() + grantSeconds;
+      const approved = { state: 'approved', userId: user.id, password: passwordMark(approver.password_hash) } as const;
+      const grant: Grant = { ...program, ...approved, until, redirect, challenge };
+      await write(grantPlace(hashOf(code)), grant, until);
+      await record('sign_in.approve', user, ip, program);
+      return backTo(request, { code });
+    },
+
+    /** Tokens for the code that the browser brought, by the secret that only the program has (RFC 7636 4.6). */
+    async exchange(
+      sent: { readonly code: string; readonly client: string; readonly redirect: string; readonly verifier: string },
+      ip: string,
+    ): Promise<IssuedTokens | SignInRefusal> {
+      if (!(await asked.take(networkOf(ip)))) return 'slow_down';
+      const code = hashOf(sent.code);
+      const grant = await read<Grant>(grantPlace(code));
+      if (grant === null || grant.client !== sent.client || grant.redirect !== sent.redirect) return 'invalid_grant';
+      const challenge = createHash('sha256').update(sent.verifier).digest('base64url');
+      if (!verifierForm.test(sent.verifier) || challenge !== grant.challenge) return 'invalid_grant';
+      // It stays until it is over, so that a second use is known as one.
+      if (!(await store.claim(grantUsedPlace(code), grant.until * 1000))) {
+        const granted = await read<{ tokenId: number }>(grantedPlace(code));
+        // RFC 6749 4.1.2: two have the code and the secret.
+        if (granted !== null) await end({ token_id: granted.tokenId });
+        return 'invalid_grant';
+      }
+      const issued = await signInAs(grant);
+      if (issued === null) return 'access_denied';
+      const row = await rowOf(issued.refresh_token);
+      if (row !== undefined) await write(grantedPlace(code), { tokenId: row.id }, grant.until);
+      return issued;
     },
 
     /** Gives a new pair for a refresh token and writes only that it was exchanged. @param isKept the program cannot renew its token by itself, so that it is one for long. */
@@ -349,7 +462,7 @@ export function createProgramSignIns(deps: SignInDeps) {
       return (await repository.list(userId)).map((row) => ({
         id: row.id,
         name: row.name,
-        client: clients[row.client] ?? row.client,
+        client: nameOf(row.client),
         host: row.host === unknownHost ? '' : row.host,
         address: row.address,
         created_time: row.created_at,

@@ -1,6 +1,7 @@
 /** A program that wants to sign in: its user looks at it and decides, in the console alone. */
 import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import { checkedRequest, programName } from '../../domain/sign-ins/service.ts';
 import type { Call } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 
@@ -10,7 +11,9 @@ function checkPerson({ actor, services }: Pick<Call, 'actor' | 'services'>): voi
   if (actor.via !== 'session') throw new AppError('login_required');
 }
 
-export const signInCodeHandlers: HandlersOf<'sign_in.look' | 'sign_in.decide' | 'sign_in.list' | 'sign_in.end'> = {
+export const signInCodeHandlers: HandlersOf<
+  'sign_in.look' | 'sign_in.decide' | 'sign_in.authorize' | 'sign_in.list' | 'sign_in.end'
+> = {
   'sign_in.look': async (call) => {
     checkPerson(call);
     return call.services.signIns.look(call.actor.userId, call.meta.ip, call.input.code);
@@ -19,6 +22,16 @@ export const signInCodeHandlers: HandlersOf<'sign_in.look' | 'sign_in.decide' | 
     checkPerson(call);
     const { userId: id, username } = call.actor;
     await call.services.signIns.decide({ id, username }, call.meta.ip, call.input.code, call.input.approve);
+  },
+  'sign_in.authorize': async (call) => {
+    checkPerson(call);
+    const { userId: id, username } = call.actor;
+    const { approve, ...request } = call.input;
+    const { ip: address } = call.meta;
+    const name = programName(checkedRequest(request));
+    if (approve === undefined) return { name, address, redirect: '' };
+    const redirect = await call.services.signIns.authorize({ id, username }, address, request, approve);
+    return { name, address, redirect };
   },
   'sign_in.list': async ({ services, actor, input }) => {
     const { user_id: id = actor.userId } = input;

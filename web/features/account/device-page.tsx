@@ -1,4 +1,7 @@
-/** A program wants to sign in as the reader: its code, who asks and what it gets, and the decision. The address fills the code in and asks nothing. */
+/**
+ * A program wants to sign in as the reader: who asks and what it gets, and the decision. It shows a code, which the address may fill
+ * in, or it sent the browser here and waits for it at an address of this machine.
+ */
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
@@ -12,13 +15,73 @@ import { useOptionalRead } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
 import { AccountCard, FormError } from './card.tsx';
 
-type Asked = OutputOf<EndpointOf<'sign_in.look'>>;
+type Asked = Pick<OutputOf<EndpointOf<'sign_in.look'>>, 'name' | 'address'> & {
+  /** Absent = this machine. */
+  readonly host?: string;
+};
 type Step = { readonly name: 'code' | 'approved' | 'denied' } | { readonly name: 'decide'; readonly asked: Asked };
 
 const shownModels = 5;
 const codeInAddress = (): string => new URLSearchParams(location.search).get('user_code') ?? '';
 
+/** As the site's own address for programs wrote it; null = the program shows a code. */
+function requestInAddress() {
+  const sent = new URLSearchParams(location.search);
+  if (!sent.has('redirect_uri')) return null;
+  const member = (name: string): string => sent.get(name) ?? '';
+  return {
+    client_id: member('client_id'),
+    redirect_uri: member('redirect_uri'),
+    response_type: member('response_type'),
+    code_challenge: member('code_challenge'),
+    code_challenge_method: member('code_challenge_method'),
+    state: member('state'),
+  };
+}
+
 export function DevicePage() {
+  const [request] = useState(requestInAddress);
+  return request === null ? <ByCode /> : <ByBrowser request={request} />;
+}
+
+function ByBrowser({ request }: { readonly request: NonNullable<ReturnType<typeof requestInAddress>> }) {
+  const { t } = useTranslation();
+  const [step, setStep] = useState<Step | null>(null);
+  const [error, setError] = useState('');
+  const [busy, setBusy] = useState(false);
+  useEffect(() => {
+    call('sign_in.authorize', request).then(
+      (asked) => setStep({ name: 'decide', asked }),
+      (failure: unknown) => setError(messageOf(failure)),
+    );
+  }, [request]);
+  const decide = async (approve: boolean) => {
+    setBusy(true);
+    setError('');
+    try {
+      const { redirect } = await call('sign_in.authorize', { ...request, approve });
+      setStep({ name: approve ? 'approved' : 'denied' });
+      // To the program, which waits for it.
+      location.assign(redirect);
+    } catch (failure) {
+      setError(messageOf(failure));
+    }
+    setBusy(false);
+  };
+  return (
+    <AccountCard title={t('device.title')}>
+      {step === null ? (
+        <FormError text={error} />
+      ) : step.name === 'decide' ? (
+        <Decision asked={step.asked} error={error} busy={busy} onDecide={decide} />
+      ) : (
+        <Done text={t(step.name === 'approved' ? 'device.approved' : 'device.denied')} />
+      )}
+    </AccountCard>
+  );
+}
+
+function ByCode() {
   const { t } = useTranslation();
   const [code, setCode] = useState(codeInAddress);
   const [step, setStep] = useState<Step>({ name: 'code' });
@@ -81,7 +144,8 @@ export function DevicePage() {
 
 interface DecisionProps {
   readonly asked: Asked;
-  readonly code: string;
+  /** Absent = the program shows none. */
+  readonly code?: string;
   readonly error: string;
   readonly busy: boolean;
   readonly onDecide: (approve: boolean) => unknown;
@@ -97,9 +161,9 @@ function Decision({ asked, code, error, busy, onDecide }: DecisionProps) {
   const models = useOptionalRead({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
   const rows = [
     [t('device.program'), asked.name],
-    [t('device.host'), asked.host],
+    ...(asked.host === undefined ? [] : [[t('device.host'), asked.host] as const]),
     [t('device.address'), asked.address],
-    [t('device.code'), displayedCode(code)],
+    ...(code === undefined ? [] : [[t('device.code'), displayedCode(code)] as const]),
     [t('device.as'), self?.username],
     [t('device.spends'), self === undefined ? undefined : t('device.balance', { amount: money(self.quota) })],
     [t('device.group'), self?.group],
@@ -108,7 +172,9 @@ function Decision({ asked, code, error, busy, onDecide }: DecisionProps) {
   return (
     <>
       <h2 ref={start} tabIndex={-1} className="mb-3 font-semibold outline-none">
-        {t('device.asks', { name: asked.name, host: asked.host })}
+        {asked.host === undefined
+          ? t('device.asksHere', { name: asked.name })
+          : t('device.asks', { name: asked.name, host: asked.host })}
       </h2>
       <dl className="mb-4 grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1">
         {rows.map(([label, value]) => (
@@ -118,7 +184,7 @@ function Decision({ asked, code, error, busy, onDecide }: DecisionProps) {
           </div>
         ))}
       </dl>
-      <p className="mb-4 text-ink-2">{t('device.warning')}</p>
+      <p className="mb-4 text-ink-2">{t(code === undefined ? 'device.warningHere' : 'device.warning')}</p>
       <FormError text={error} />
       <div className="flex flex-wrap gap-2">
         <button
