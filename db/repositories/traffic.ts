@@ -6,7 +6,7 @@ import type { TrafficTable } from '../schema/tables.ts';
 import { deleteInSlices } from '../slices.ts';
 
 export type TrafficRow = Selectable<TrafficTable>;
-const trafficKinds = ['all', 'channel', 'model', 'route', 'token', 'use', 'save'] as const;
+const trafficKinds = ['all', 'channel', 'model', 'route', 'token', 'use', 'save', 'other'] as const;
 export type TrafficKind = (typeof trafficKinds)[number];
 
 /** Which windows of which rows. */
@@ -130,6 +130,7 @@ const identity: Readonly<Record<TrafficKind, readonly Exclude<TrafficGroup, 'at'
   token: ['subject_id', 'user_id'],
   use: ['subject_id', 'user_id', 'part'],
   save: ['subject_id', 'part'],
+  other: ['subject_id', 'part'],
 };
 
 /** Each group is one row: nothing is left to add up. */
@@ -154,7 +155,9 @@ function rowsOf(query: Database['query'], filter: TrafficFilter) {
       .$if(subjectId !== undefined, (q) => q.where('subject_id', '=', subjectId as number))
       .$if(exceptSubject !== undefined, (q) => q.where(sql<boolean>`subject_id <> ${sql.lit(exceptSubject ?? 0)}`))
       .$if(
-        subjectId !== undefined && part === undefined && (kind === 'route' || kind === 'use' || kind === 'save'),
+        subjectId !== undefined &&
+          part === undefined &&
+          (kind === 'route' || kind === 'use' || kind === 'save' || kind === 'other'),
         (q) => q.where(sql<boolean>`part <> ''`),
       )
       .$if(part !== undefined, (q) => q.where('part', '=', part ?? '').where(sql<boolean>`part <> ''`))

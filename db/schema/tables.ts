@@ -583,7 +583,7 @@ export const tables = {
     {
       /** Seconds of the window. */
       span: int,
-      /** `all`, `channel`, `model`, `route` (channel and model), `token`, `use` (key and model), `save` (a channel that failed and the one that served). */
+      /** `all`, `channel`, `model`, `route` (channel and model), `token`, `use` (key and model), `save` (a channel that failed and the one that served), `other` (a channel, and the models that were sent and answered). */
       kind: text,
       /** At which the window begins. */
       at: int,

@@ -77,6 +77,13 @@ const alertKinds = {
       en: 'Relay thread {thread} stood still for {seconds} s while it worked on request {request}',
     },
   },
+  other_model: {
+    label: { zh: '上游以其他模型应答', en: 'Upstream answers with another model' },
+    text: {
+      zh: '渠道 {name}（#{id}）在过去一小时有 {count} 个请求由其他模型应答：{models}',
+      en: 'Channel {name} (#{id}) answered {count} requests within the last hour with another model: {models}',
+    },
+  },
   backup_missed: {
     label: { zh: '错过备份', en: 'Backup missed' },
     text: { zh: '定时备份未完成：{reason}', en: 'A scheduled backup is missing: {reason}' },

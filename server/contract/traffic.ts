@@ -90,6 +90,8 @@ export interface TrafficWindow {
   readonly streaks: readonly FailureStreak[];
   /** Requests that a channel failed and another served. */
   readonly saves: readonly (readonly [failed: number, servedBy: number, requests: number])[];
+  /** Answers of another model than was sent, as `sent → answered`; absent in counts of nodes of an earlier version. */
+  readonly others?: readonly (readonly [channelId: number, models: string, requests: number])[];
   /** Addresses that keys were used from. */
   readonly places: readonly (readonly [tokenId: number, ip: string])[];
 }

@@ -20,6 +20,7 @@ const details = (more: Partial<AlertInputs>): AlertInputs => ({
   ejected: new Set(),
   failing: new Map(),
   unpriced: [],
+  otherModels: new Map(),
   spent: 0,
   baseline: 0,
   expiring: [],

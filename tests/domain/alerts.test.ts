@@ -211,6 +211,11 @@ async function everyTrouble() {
   stall = { thread: 1, requestId: 'r', ms: 2000, at: Math.floor(now / 1000) };
   await gateway.option('backup_setting.every_hours', '24');
   await gateway.services.backups.tick();
+  const at = Math.floor(now / 1000);
+  const others = [[poor, 'gpt-4o → gpt-4o-mini', 3]] as const;
+  const nothing = { routes: [], callers: [], streaks: [], saves: [], places: [] };
+  gateway.services.trafficRecorder.add([{ at: at - (at % 300), ...nothing, others }]);
+  await gateway.services.trafficRecorder.flush();
 }
 
 const check = async (times = 1) => {

@@ -172,6 +172,8 @@ const sample = {
   tried: [],
   endedMs: 0,
   firstByteMs: null,
+  sentModel: 'm',
+  otherModel: null,
 } as const;
 
 test('a time lies in the first bucket that is not below it', () => {

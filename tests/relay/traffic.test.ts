@@ -139,6 +139,8 @@ const failed = (channelId: number, status: number, ms: number, message = 'no'): 
 const served = (channelId: number): AttemptSummary => ({ channelId, name: `channel ${channelId}`, failed: null });
 const request: EndedTraffic = {
   own: false,
+  sentModel: 'm',
+  otherModel: null,
   model: 'm',
   channelId: 2,
   userId: 5,

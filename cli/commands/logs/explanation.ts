@@ -1,5 +1,6 @@
 /** One charge, line by line, recomputed from its log row. */
 
+import { answerFactsIn } from '../../../server/contract/answered-model.ts';
 import type { Log } from '../../../server/contract/entities.ts';
 import type { Language } from '../../../server/contract/enum.ts';
 import { AppError } from '../../../server/contract/errors.ts';
@@ -64,6 +65,26 @@ const refusal = ({ created_at: at, username, token_name: token }: Log, facts: Re
   ];
 };
 
+/** What the upstream says of its answer. */
+function answerLines(facts: Readonly<Record<string, unknown>>): readonly { zh: string; en: string }[] {
+  const { model, isOther, requestId, statedCost } = answerFactsIn(facts);
+  return [
+    ...(model === ''
+      ? []
+      : [
+          isOther
+            ? { zh: `  ! 上游以其他模型应答：${model}`, en: `  ! the upstream answered with another model: ${model}` }
+            : { zh: `  上游应答的模型：${model}`, en: `  model of the answer: ${model}` },
+        ]),
+    ...(requestId === ''
+      ? []
+      : [{ zh: `  上游请求 ID：${requestId}`, en: `  the upstream's request id: ${requestId}` }]),
+    ...(statedCost === null
+      ? []
+      : [{ zh: `  上游声明的费用：$${statedCost}`, en: `  the upstream states a cost of $${statedCost}` }]),
+  ];
+}
+
 export const explain: CommandRun = async (context, _flags, ref) => {
   const client = await context.client();
   const row = await client.call('log.get', { ref });
@@ -110,6 +131,7 @@ export const explain: CommandRun = async (context, _flags, ref) => {
     ...(carried === undefined || carried === 0
       ? []
       : [`  + ${carried} ${context.say('此前请求不足一个额度单位的余数', 'carried over from earlier requests')}`]),
+    ...answerLines(facts).map((one) => textIn(one, context.language)),
     ...usageMarksIn(facts.usage_marks, context.language).map((what) => `  ! ${what}`),
     ...listOf(facts.unpriced).map((what) => `  ! ${context.say('没有价格', 'no price')}: ${what}`),
     ...(typeof facts.compaction === 'string' ? [`  ~ ${compactionWords(facts.compaction, context.language)}`] : []),

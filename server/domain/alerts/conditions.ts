@@ -90,6 +90,13 @@ export const conditions: Readonly<Record<AlertKindName, (inputs: AlertInputs) =>
             values: { reason: reason === '' ? '—' : reason.slice(0, 300), late: late + rejected, waiting },
           },
         ],
+  other_model: ({ channels, otherModels }) =>
+    channels.flatMap(({ id, name }) => {
+      const found = otherModels.get(id);
+      return found === undefined
+        ? []
+        : [{ subject: String(id), values: { id, name, count: found.count, models: words(found.models) } }];
+    }),
   defect: ({ defects }) =>
     defects === null
       ? []

@@ -2,6 +2,7 @@
 import type { Database } from '../../../db/open.ts';
 import { createAlertsRepository, type ExpiringItem } from '../../../db/repositories/alerts.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
+import { createTrafficRepository } from '../../../db/repositories/traffic.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { resolvePrices } from '../../contract/pricing/tables.ts';
 import { healthyStorage, type RelayStall, type StorageStatus } from '../../contract/storage.ts';
@@ -33,6 +34,8 @@ export interface AlertInputs {
   readonly isRecent: boolean;
   /** Defects of the program that requests met within the last hour; null = none. */
   readonly defects: RecentDefects | null;
+  /** Answers of other models than were sent within the last hour, by channel. */
+  readonly otherModels: ReadonlyMap<number, { readonly count: number; readonly models: string }>;
   /** A relay thread that stood still within the last hour; null = none did. */
   readonly stall: RelayStall | null;
   /** Why there is no backup that should be there; null = there is, or none is wanted. */
@@ -64,6 +67,7 @@ export function createAlertInputs(deps: AlertInputsDeps) {
   const channelRows = createChannelsRepository(deps.database);
   const repository = createAlertsRepository(deps.database);
   const states = createChannelStates(deps);
+  const traffic = createTrafficRepository(deps.database);
   /** A certificate is looked at once a day. */
   const certificate = { url: '', lookedAt: 0, end: null as number | null };
 
@@ -99,6 +103,21 @@ export function createAlertInputs(deps: AlertInputsDeps) {
   };
   const failingOf = async (): Promise<ReadonlyMap<number, string>> =>
     new Map((await states()).flatMap(({ id, state, words }) => (state === 'failing' ? [[id, words] as const] : [])));
+  const otherModelsOf = async (now: number): Promise<AlertInputs['otherModels']> => {
+    const rows = await traffic.totals({ span: 300, kind: 'other', from: now - hourSeconds, to: now + 1 }, [
+      'subject_id',
+      'part',
+    ]);
+    const found = new Map<number, { count: number; models: string }>();
+    for (const { subject_id: id, part, requests } of [...rows].sort((a, b) => b.requests - a.requests)) {
+      const known = found.get(id);
+      found.set(id, {
+        count: (known?.count ?? 0) + requests,
+        models: known === undefined ? part : known.models,
+      });
+    }
+    return found;
+  };
   const siteCertificate = async (now: number): Promise<ExpiringItem[]> => {
     const url = options.get('ServerAddress');
     if (!url.startsWith('https://')) return [];
@@ -133,6 +152,7 @@ export function createAlertInputs(deps: AlertInputsDeps) {
       storage,
       isRecent: isRecentFailure(storage, now),
       defects: deps.defects?.() ?? null,
+      otherModels: await otherModelsOf(now),
       stall: stall !== null && now - stall.at < hourSeconds ? stall : null,
       backupMissing: deps.backupMissing(),
     };

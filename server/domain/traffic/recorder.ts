@@ -50,7 +50,7 @@ export class TrafficRecorder {
   }
 
   add(windows: readonly TrafficWindow[]): void {
-    for (const { at, routes, callers, streaks, saves, places } of windows) {
+    for (const { at, routes, callers, streaks, saves, others = [], places } of windows) {
       for (const [tokenId, ip] of places) if (ip !== '') this.places.set(tokenId, ip);
       for (const [channelId, model, counts] of routes) {
         this.count('route', at, { subjectId: channelId, part: model }, counts);
@@ -67,6 +67,8 @@ export class TrafficRecorder {
       for (const [failed, servedBy, requests] of saves)
         for (const row of this.rows('save', at, { subjectId: failed, part: String(servedBy) }))
           row.requests += requests;
+      for (const [channelId, models, requests] of others)
+        for (const row of this.rows('other', at, { subjectId: channelId, part: models })) row.requests += requests;
     }
     if (this.waiting.size <= maxWaiting) return;
     for (const [key, { span }] of this.waiting) if (span === trafficSpans[0]) this.waiting.delete(key);

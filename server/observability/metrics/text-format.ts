@@ -58,6 +58,7 @@ export const metricNames = [
   'gateway_settlements_refused_total',
   'gateway_defects_total',
   'gateway_refused_member_attempts_total',
+  'gateway_other_model_answers_total',
   'gateway_storage_up',
   'gateway_lease_seconds',
 ] as const;
@@ -199,6 +200,17 @@ function condition({ relayThreads, status, stalls, oldestPendingMs, version, lea
       'Further attempts without a member that an upstream refused; `answered` are those of them that it answered.',
       by(({ withoutMember }) =>
         Object.entries(withoutMember).map(([result, value]) => ({ labels: { result }, value })),
+      ),
+    ),
+    family(
+      'gateway_other_model_answers_total',
+      'counter',
+      'Answers of another model than was sent, as the upstream says.',
+      by(({ otherModels }) =>
+        otherModels.map(({ channelId, sent, answered, count }) => ({
+          labels: { channel: String(channelId), sent, answered },
+          value: count,
+        })),
       ),
     ),
     family('gateway_storage_up', 'gauge', '0 = nothing is sold.', one(status.failure === '' ? 1 : 0)),

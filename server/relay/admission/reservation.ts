@@ -12,6 +12,7 @@ import {
   refundRef,
   type Settle,
 } from '../../billing/ledger/commands.ts';
+import { isOtherModel, requestIdIn, statedCostIn } from '../../contract/answered-model.ts';
 import { type Language, LogType } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { languageFor } from '../../contract/language.ts';
@@ -186,6 +187,9 @@ export class Reservation {
   private settled: number | null = null;
   /** Bytes of the upstream's response; 0 = they were not counted. */
   private receivedBytes = 0;
+  /** As the upstream names its model and the request; null = it does not. */
+  private answeredModel: string | null = null;
+  private upstreamRequestId: string | null = null;
   private finished: Promise<void> | null = null;
   /** What is written down of its end; null = it was not put together yet. */
   private settlement: Settlement | null = null;
@@ -550,6 +554,25 @@ export class Reservation {
     this.receivedBytes = bytes;
   }
 
+  /** What the upstream says of the answer that is delivered. @param model null = nothing. */
+  answeredBy(headers: Headers, model: string | null): void {
+    this.answeredModel = model;
+    this.upstreamRequestId = requestIdIn(headers);
+  }
+
+  /** For its row: model and id of the answer, where they say more than the row does. */
+  get answered(): { readonly model: string | null; readonly requestId: string | null } {
+    return { model: this.answeredModel, requestId: this.upstreamRequestId };
+  }
+
+  /** @returns the model that the upstream says it answered with, where it is not the one that was sent. */
+  private otherModel({ upstreamModel, usage }: Pick<Finish, 'upstreamModel' | 'usage'>): string | null {
+    const { answeredModel: answered, parsed, plan } = this;
+    if (answered === null || usage === null || upstreamModel === '' || answered === upstreamModel) return null;
+    const models = { sent: upstreamModel, requested: parsed.model, answered };
+    return isOtherModel(plan.pricing.tables, models) ? answered.slice(0, maxModelLength) : null;
+  }
+
   /** So much more of the response has gone out; costs next to nothing. */
   delivered(frames: number, channel: ChannelSnapshot): void {
     if (this.finished !== null) return;
@@ -697,7 +720,7 @@ export class Reservation {
     };
     const log = this.entry(LogType.consume, usage, unended);
     log.quota = amount;
-    log.other = JSON.stringify(fieldsOf(this, this.receivedBytes, { ...unended, usage }, core.now()));
+    log.other = JSON.stringify(fieldsOf(this, this.receivedBytes, { ...unended, usage }, core.now(), null));
     void core.ledger
       .execute({
         type: 'hold',
@@ -860,12 +883,13 @@ export class Reservation {
     // Made before the money moves: between that and its command nothing may go wrong.
     const cost = usage === null || free ? null : chargeOf(usage, finish.prices);
     const logged = usage === null || core.state.settings.logConsumption;
+    const other = isPlain ? null : this.otherModel(finish);
     const endedMs = core.now();
     const fields = !logged
       ? null
       : isPlain
         ? plainFields(principal)
-        : fieldsOf(this, this.receivedBytes, finish, endedMs);
+        : fieldsOf(this, this.receivedBytes, finish, endedMs, other);
     const input = usage === null ? 0 : promptTokensOf(usage);
     const output = usage === null ? 0 : completionTokensOf(usage);
     const settlement: Settlement = {
@@ -910,7 +934,7 @@ export class Reservation {
     this.finished = Number.isFinite(core.maxCommitWaitMs) ? withinCeiling(core, durable) : durable;
     try {
       core.moneyQueue.settled(this.account.userId);
-      this.ended(finish, { amount, input, output, endedMs });
+      this.ended(finish, { amount, input, output, endedMs, other });
     } catch (error) {
       core.report(error, parsed.requestId);
     }
@@ -925,7 +949,14 @@ export class Reservation {
       input,
       output,
       endedMs,
-    }: { readonly amount: number; readonly input: number; readonly output: number; readonly endedMs: number },
+      other,
+    }: {
+      readonly amount: number;
+      readonly input: number;
+      readonly output: number;
+      readonly endedMs: number;
+      readonly other: string | null;
+    },
   ): void {
     const { core, tokenId, parsed, principal, chain } = this;
     const { usage } = finish;
@@ -947,6 +978,8 @@ export class Reservation {
       ms: endedMs - parsed.startedMs,
       endedMs,
       firstByteMs: finish.firstByteMs === null ? null : finish.firstByteMs - parsed.startedMs,
+      sentModel: finish.upstreamModel,
+      otherModel: other,
     });
     core.observer?.ended({ parsed, principal, finish, tokens: { input, output }, charged: amount, endedMs });
   }
@@ -1015,15 +1048,17 @@ function effortOf({ reasoning_effort: plain, reasoning, output_config: config }:
   return typeof effort === 'string' && effort.length <= maxEffortLength ? effort : null;
 }
 const maxEffortLength = 32;
+const maxModelLength = 128;
 
 const plainFields = (principal: Principal): Record<string, unknown> => (isOwn(principal) ? { own: true } : {});
 
 /** What explains a row besides its columns. Members are set one by one: this runs for each request. */
 function fieldsOf(
-  { parsed, plan, principal, skipped, chain }: Reservation,
+  { parsed, plan, principal, skipped, chain, answered }: Reservation,
   received: number,
   finish: Finish,
   endedMs: number,
+  other: string | null,
 ): Record<string, unknown> {
   const { usage, upstreamModel, firstByteMs, attempts } = finish;
   const fields: Record<string, unknown> = usage === null ? {} : priceFields(usage, finish.prices);
@@ -1050,6 +1085,12 @@ function fieldsOf(
   if (finish.dropped.length > 0) fields.dropped = shownLosses(finish.dropped);
   if (isOwn(principal)) fields.own = true;
   const admin: Record<string, unknown> = { use_channel: attempts.map(channelIdOf) };
+  if (answered.requestId !== null) admin.upstream_request_id = answered.requestId;
+  if (answered.model !== null && answered.model !== upstreamModel && upstreamModel !== '')
+    admin.answered_model = answered.model.slice(0, maxModelLength);
+  if (other !== null) admin.other_model = true;
+  const cost = usage === null || finish.usageSource !== 'reported' ? null : statedCostIn(usage.raw);
+  if (cost !== null) admin.stated_cost = cost;
   if (attempts.some(hasFailed))
     admin.attempts = attempts.map(({ channelId, name, failed }) => ({ channel: channelId, name, ...failed }));
   if (skipped !== null)

@@ -1,4 +1,5 @@
 /** From the upstream's response to the client's: whole responses, bytes and streams; the last piece waits until the bill is durable. */
+import { modelIn } from '../../contract/answered-model.ts';
 import { formatUsd } from '../../contract/pricing/charge.ts';
 import type { TokenLimits } from '../../contract/snapshot.ts';
 import type { ChatEvent } from '../../protocols/canonical.ts';
@@ -201,6 +202,7 @@ function bytes(
   const { prepared, response } = outcome;
   core.watch?.onStreaming(reservation.parsed.request);
   reservation.delivered(1, prepared.channel);
+  reservation.answeredBy(response.headers, null);
   const soFar = new CountSoFar(core.counter, reservation);
   const noteSoFar = async (delivered: DeliveredText): Promise<void> => {
     try {
@@ -250,6 +252,7 @@ function whole(
   const { upstream } = prepared;
   const usage = reportedUsage(parsed, upstream, body);
   reservation.received(bytes.length);
+  reservation.answeredBy(response.headers, modelIn(body));
   const translateResponse = prepared.needsTranslation || (parsed.stream && parsed.operation === 'chat');
   const events = outcome.events ?? (translateResponse || usage === null ? upstream.decodeResponse(body) : []);
   const { translateResponse: convert } = prepared;
@@ -352,6 +355,7 @@ async function collected(
   const broken = !(await readToEnd(stream, core.idleMs(prepared.channel)));
   const usage = stream.frameRelay.usage;
   reservation.received(stream.frameRelay.receivedBytes);
+  reservation.answeredBy(outcome.response.headers, stream.frameRelay.answeredModel);
   const gone = disconnect.isDisconnected;
   // A call that failed is charged for what the upstream reported and no more: the client gets none of the words.
   const failed = broken && !gone;
@@ -397,6 +401,7 @@ function streamed(
   disconnect: ClientDisconnect,
 ): Response {
   const { prepared, stream, response } = outcome;
+  reservation.answeredBy(outcome.response.headers, stream.frameRelay.answeredModel);
   if (prepared.namesKept) noteKept(core.affinity, reservation, prepared, { id: stream.frameRelay.responseId });
   const relay = new ResponseStream(core, reservation, disconnect, outcome);
   const headers = ownHeaders(core, reservation, outcome.attempts);

@@ -41,6 +41,14 @@ export interface TargetCount {
   count: number;
 }
 
+/** Answers of one channel with one model where another had been sent. */
+export interface OtherModels {
+  readonly channelId: number;
+  readonly sent: string;
+  readonly answered: string;
+  count: number;
+}
+
 export interface Sample extends EndedTraffic {
   readonly operation: string;
 }
@@ -51,6 +59,8 @@ export interface RelayStats {
   readonly targets: readonly TargetCount[];
   /** Requests without an upstream call, by error code. */
   readonly refusals: Readonly<Record<string, number>>;
+  /** Answers of another model than was sent. */
+  readonly otherModels: readonly OtherModels[];
   readonly commit: Distribution;
   readonly open: number;
   /** Defects of ours that requests met. */
@@ -76,6 +86,8 @@ export interface Stats {
 
 /** Names come from clients: what is beyond is counted under one. */
 const maxSeries = 2000;
+/** Upstreams choose what they say. */
+const maxOtherModels = 200;
 const others = 'other';
 
 const empty = (bounds: readonly number[]): Distribution => ({ counts: new Array(bounds.length + 1).fill(0), sum: 0 });
@@ -92,6 +104,7 @@ export function createStats(): Stats {
   const byChannel = new Map<number, Map<string, Map<string, Series>>>();
   const series: Series[] = [];
   const targets = new Map<string, TargetCount>();
+  const otherModels = new Map<string, OtherModels>();
   const refusals: Record<string, number> = {};
   const commit = empty(commitBounds);
   const traffic = new Traffic();
@@ -134,6 +147,15 @@ export function createStats(): Stats {
     else count(others, others, result);
   };
 
+  const countOther = (channelId: number, sent: string, answered: string): void => {
+    const name = JSON.stringify([channelId, sent, answered]);
+    const known = otherModels.get(name);
+    if (known !== undefined) known.count++;
+    else if (otherModels.size < maxOtherModels || sent === others)
+      otherModels.set(name, { channelId, sent, answered, count: 1 });
+    else countOther(channelId, others, others);
+  };
+
   return {
     chainEnded(virtualModel, steps) {
       for (const { leaf, outcome, failure } of steps)
@@ -150,6 +172,7 @@ export function createStats(): Stats {
       one.attempts += sample.tried.length;
       add(one.duration, durationBounds, sample.ms);
       if (sample.firstByteMs !== null) add(one.firstByte, durationBounds, sample.firstByteMs);
+      if (sample.otherModel !== null) countOther(sample.channelId, sample.sentModel, sample.otherModel);
       traffic.ended(sample);
     },
     rejected(code, caller) {
@@ -158,7 +181,7 @@ export function createStats(): Stats {
     },
     seen: (tokenId, peer) => traffic.seen(tokenId, peer),
     committed: (ms) => add(commit, commitBounds, ms),
-    read: () => ({ series, targets: [...targets.values()], refusals, commit }),
+    read: () => ({ series, targets: [...targets.values()], refusals, otherModels: [...otherModels.values()], commit }),
     takeTraffic: () => traffic.take(),
   };
 }

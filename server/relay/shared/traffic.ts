@@ -41,6 +41,10 @@ export interface EndedTraffic {
   readonly firstByteMs: number | null;
   /** Epoch milliseconds. */
   readonly endedMs: number;
+  /** In the upstream's word. */
+  readonly sentModel: string;
+  /** What the upstream says it answered with, where it is another one; null = it is not, or it does not say. */
+  readonly otherModel: string | null;
 }
 
 /** Who was turned away; 0 = unknown. */
@@ -58,6 +62,8 @@ const maxSeries = 10_000;
 /** Windows that wait to be collected, an hour: older ones are dropped. */
 const maxWindows = 12;
 const maxWordsLength = 300;
+/** Pairs of models of one channel that are told apart. */
+const maxOthers = 20;
 
 const [requests, retried, saved, attempts, rejected] = (
   ['requests', 'retried', 'saved', 'attempts', 'refused'] as const
@@ -288,6 +294,8 @@ export class Traffic {
   private readonly streaks = new Map<number, Streak>();
   /** By failed channel, then by the one that served. */
   private readonly saves = new Map<number, Map<number, number>>();
+  /** Answers of other models than were asked for, by channel and both names. */
+  private readonly others = new Map<number, Map<string, number>>();
   /** Where each key was used from, as of its first request since it was handed over. */
   private readonly places = new Map<number, string>();
   /** Epoch seconds; 0 = nothing was counted yet. */
@@ -328,6 +336,7 @@ export class Traffic {
     caller.add(attempts, tried.length);
     if (wasSaved) caller.add(saved, 1);
     caller.ended(request, error, 0);
+    if (request.otherModel !== null) this.otherModel(channelId, `${request.sentModel} → ${request.otherModel}`);
     if (own) return;
     this.routes.of(channelId, channelId, 0, model).ended(request, error, before);
   }
@@ -359,6 +368,7 @@ export class Traffic {
     this.callers.turn();
     this.streaks.clear();
     this.saves.clear();
+    this.others.clear();
     this.windowAt = second - (second % minSpan);
   }
 
@@ -379,9 +389,13 @@ export class Traffic {
           saves.push([failed, server, count]);
           servers.set(server, 0);
         }
+    const others: (readonly [number, string, number])[] = [];
+    for (const [channelId, pairs] of this.others)
+      for (const [pair, count] of pairs) others.push([channelId, pair, count]);
+    this.others.clear();
     const places = [...this.places];
     this.places.clear();
-    this.waiting.push({ at: this.windowAt, routes, callers, streaks, saves, places });
+    this.waiting.push({ at: this.windowAt, routes, callers, streaks, saves, others, places });
     if (this.waiting.length > maxWindows) this.waiting.shift();
   }
 
@@ -392,6 +406,17 @@ export class Traffic {
       this.streaks.set(channelId, found);
     }
     return found;
+  }
+
+  private otherModel(channelId: number, pair: string): void {
+    let pairs = this.others.get(channelId);
+    if (pairs === undefined) {
+      pairs = new Map();
+      this.others.set(channelId, pairs);
+    }
+    // An upstream that makes names up fills nothing.
+    const name = pairs.has(pair) || pairs.size < maxOthers ? pair : otherModel;
+    pairs.set(name, (pairs.get(name) ?? 0) + 1);
   }
 
   private save(failed: number, servedBy: number): void {

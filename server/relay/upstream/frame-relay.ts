@@ -19,6 +19,8 @@ export abstract class FrameRelay {
   billed = false;
   error: UpstreamError | null = null;
   responseId: string | null = null;
+  /** As the upstream names it. */
+  answeredModel: string | null = null;
   /** Thoughts were mentioned, if only as sealed ones. */
   thought = false;
   /** When the first words came that are no thoughts. */
@@ -137,6 +139,7 @@ export abstract class FrameRelay {
     switch (event.type) {
       case 'response-start':
         this.responseId ??= event.id;
+        this.answeredModel ??= event.model;
         return;
       case 'usage':
         this.usage = event.usage;

@@ -4,8 +4,10 @@ import type { TFunction } from 'i18next';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
+import { answerFactsIn } from '../../../server/contract/answered-model.ts';
 import type { Log } from '../../../server/contract/entities.ts';
 import { labelledColumns } from '../../../server/contract/log-columns.ts';
+import { nameKinds } from '../../../server/contract/names.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { usageMarksIn } from '../../../server/contract/usage-marks.ts';
 import { Icon } from '../../components/icon.tsx';
@@ -50,6 +52,25 @@ const eventRows = (log: Log, details: LogDetails, t: TFunction): DetailRow[] => 
 
 type DetailRow = readonly [name: string, value: string, href?: string | undefined];
 
+/** For whom and by what; each leads to all that has the same name. */
+const namedRows = (log: Log, t: TFunction): DetailRow[] =>
+  nameKinds.flatMap((kind): DetailRow[] => {
+    const name = log.names?.[kind];
+    return name === undefined
+      ? []
+      : [[t(`logs.names.${kind}`), name, `/log?range=all&${kind}=${encodeURIComponent(name)}`]];
+  });
+
+/** What the upstream says of its answer. */
+function answerRows(details: LogDetails, t: TFunction): DetailRow[] {
+  const { model, isOther, requestId, statedCost } = answerFactsIn(details);
+  return [
+    [t(isOther ? 'logs.otherModel' : 'logs.answeredModel'), model],
+    [t('logs.upstreamRequestId'), requestId],
+    [t('logs.statedCost'), statedCost === null ? '' : `$${statedCost}`],
+  ];
+}
+
 /** The details of a request, with links to its channel and its key. */
 const requestRows = (
   log: Log,
@@ -75,8 +96,10 @@ const requestRows = (
   [t('logs.address'), addressIn(details)],
   [t('logs.path'), pathOf(details) ?? ''],
   [t('logs.unread'), details.unread === true ? t('logs.unreadText') : ''],
+  ...namedRows(log, t),
   [t('logs.upstreamModel'), typeof details.upstream_model_name === 'string' ? details.upstream_model_name : ''],
   ...labelledColumns(log, currentLanguage()),
+  ...answerRows(details, t),
   [t('logs.error'), errorWords(t, errorOf(details))],
   [t('logs.unpriced'), wordsIn(details.unpriced)],
   [t('logs.usageMarks'), usageMarksIn(details.usage_marks, currentLanguage()).join('; ')],

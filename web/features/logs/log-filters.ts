@@ -1,6 +1,7 @@
 /** What the address says of the rows that are wanted. */
 import type { TFunction } from 'i18next';
 import { errorStatuses, type LogFacet, type LogStatus, logStatuses } from '../../../server/contract/log-status.ts';
+import { nameKinds } from '../../../server/contract/names.ts';
 import type { Filter } from '../../components/filter-bar.tsx';
 import { rangeIn } from '../../lib/range.ts';
 import type { Url } from '../../lib/url.ts';
@@ -35,12 +36,17 @@ export function filtersIn(url: Pick<Url, 'get'>, admin: boolean): LogFilters {
     token_name: url.get('token'),
     group: url.get('group'),
     request_id: request,
+    ...namesIn(url.get),
     start_timestamp: from,
     // The log is asked for its last second, too.
     end_timestamp: to === 0 ? 0 : to - 1,
     ...(admin ? { username: url.get('user'), ...channelOf(url.get('channel').trim()) } : {}),
   };
 }
+
+/** Of those that are named: each makes the list ask for what has it. */
+const namesIn = (get: Url['get']): Pick<LogFilters, (typeof nameKinds)[number]> =>
+  Object.fromEntries(nameKinds.flatMap((kind) => (get(kind) === '' ? [] : [[kind, get(kind)]])));
 
 /** Nothing can lie between the two times. */
 export const isBackwards = ({ start_timestamp: from, end_timestamp: to }: LogFilters): boolean =>
@@ -57,6 +63,12 @@ export const filterLabels = [
   ['group', 'group'],
   ['type', 'type'],
   ['request', 'requestId'],
+  ['agent', 'names.agent'],
+  ['session', 'names.session'],
+  ['project', 'names.project'],
+  ['end_user', 'names.end_user'],
+  ['subagent', 'names.subagent'],
+  ['prompt', 'names.prompt'],
 ] as const;
 
 /** How a value that was counted stands in the address. */
@@ -119,6 +131,12 @@ export function logFilterBar({ t, admin, counts, get }: FilterOptions): readonly
     group: { options: counted('group'), free: true },
     type: { options: [['0', t('logs.all')], ...kinds.map((kind) => [String(kind), t(`logs.t${kind}`)] as const)] },
     request: {},
+    agent: {},
+    session: {},
+    project: {},
+    end_user: {},
+    subagent: {},
+    prompt: {},
   };
   return filterLabels
     .filter(([name]) => admin || (name !== 'user' && name !== 'channel'))

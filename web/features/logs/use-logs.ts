@@ -3,11 +3,12 @@
 import { useMemo, useState } from 'react';
 import type { Log } from '../../../server/contract/entities.ts';
 import type { LogStatus } from '../../../server/contract/log-status.ts';
+import type { NameKind } from '../../../server/contract/names.ts';
 import type { logSorts, Sort } from '../../../server/contract/sort.ts';
 import { call } from '../../lib/api.ts';
 import { type ListState, useList, usePagedList } from '../../lib/read.ts';
 
-export interface LogFilters {
+export interface LogFilters extends Readonly<Partial<Record<NameKind, string>>> {
   readonly type: number;
   readonly status: LogStatus[];
   readonly error: string;
