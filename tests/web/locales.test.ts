@@ -151,7 +151,7 @@ test('every key is used', () => {
     /^channels\.(factSource|probeFound)\.\w+$/,
     /^site\.level_\w+$/,
     /^playground\.(temperature|top_p|\w+_penalty|(stop|tools|extra)(Help)?)$/,
-    /^logs\.(t\d|reason\.\w+|status\.\w+)$/,
+    /^logs\.(t\d|(reason|status|names)\.\w+)$/,
     /^redemption\.s\d$/,
     /^range\.\d+[mhd]$/,
     /^orders\.[so]\.\w+$/,

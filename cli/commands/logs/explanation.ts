@@ -73,7 +73,7 @@ function answerLines(facts: Readonly<Record<string, unknown>>): readonly { zh: s
       ? []
       : [
           isOther
-            ? { zh: `  ! 上游以其他模型应答：${model}`, en: `  ! the upstream answered with another model: ${model}` }
+            ? { zh: `  由其他模型应答：${model}`, en: `  another model answered: ${model}` }
             : { zh: `  上游应答的模型：${model}`, en: `  model of the answer: ${model}` },
         ]),
     ...(requestId === ''
