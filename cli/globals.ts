@@ -53,6 +53,7 @@ export const nouns: Readonly<Record<string, Pick<Flag, 'zh' | 'en'>>> = {
   'channel fact': { zh: '渠道上游不接受的单个参数', en: 'single members that the upstream of a channel does not take' },
   'channel key': { zh: '渠道的单个密钥', en: 'single keys of a channel' },
   'ratios proposals': { zh: '等待确认的价格', en: 'prices that wait for a word' },
+  budget: { zh: '令牌、用户、分组与全站的预算', en: 'budgets of keys, users, groups and the site' },
   'user quota': { zh: '用户额度', en: "a user's quota" },
   alert: { zh: '告警', en: 'alerts for operators' },
   payment: { zh: '在线充值', en: 'online top-up' },
@@ -85,7 +86,7 @@ export const tasks: readonly (Pick<Flag, 'zh' | 'en'> & { readonly names: readon
   {
     zh: '用户与密钥',
     en: 'People and keys',
-    names: ['token', 'user', 'access-token', 'redemption', 'payment', 'statement', 'drawing', 'task'],
+    names: ['token', 'user', 'budget', 'access-token', 'redemption', 'payment', 'statement', 'drawing', 'task'],
   },
   { zh: '设置', en: 'Settings', names: ['option', 'apply', 'diff', 'export', 'import'] },
   {

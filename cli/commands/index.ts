@@ -3,6 +3,7 @@ import type { CommandRow } from '../command.ts';
 import { accessTokenRows } from './access-token/rows.ts';
 import { alertRows } from './alert/rows.ts';
 import { benchRows } from './bench/rows.ts';
+import { budgetRows } from './budget/rows.ts';
 import { channelRows } from './channel/rows.ts';
 import { connectionRows } from './connection/rows.ts';
 import { dataRows } from './data/rows.ts';
@@ -32,6 +33,7 @@ export const commands: readonly CommandRow[] = [
   ...tokenRows,
   ...accessTokenRows,
   ...userRows,
+  ...budgetRows,
   ...redemptionRows,
   ...paymentRows,
   ...optionRows,

@@ -63,7 +63,13 @@ export const onEach =
 
 /** The deletion of each of them, after a question. @param label what stands for it in the question. */
 export const removal = <Item extends Thing>(
-  call: 'channel.delete' | 'token.delete' | 'redemption.delete' | 'access_token.delete' | 'virtual_model.delete',
+  call:
+    | 'channel.delete'
+    | 'token.delete'
+    | 'redemption.delete'
+    | 'access_token.delete'
+    | 'virtual_model.delete'
+    | 'budget.delete',
   find: (client: Client, flags: FlagValues, refs: readonly string[]) => Promise<readonly Item[]>,
   [zh, en]: readonly [zh: string, en: string],
   label: (thing: Item) => string | number = ({ name }) => name,

@@ -425,6 +425,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
       ...deps,
       options,
       users,
+      budgets,
       servicesOn: (database, passwords) => createServices({ ...partial, database, passwords }),
     }),
     verifyLedger: async () => {

@@ -1,5 +1,6 @@
 /** The declarative file: what a site should have. Absent fields are left alone, null puts an option back or takes a ratio out. */
 import * as z from 'zod/mini';
+import { budgetUnits, budgetWindows } from './budgets.ts';
 
 export const unlimited = 'unlimited';
 
@@ -113,6 +114,24 @@ const provisionedVirtualModel = z.strictObject({
 });
 export type ProvisionedVirtualModel = z.infer<typeof provisionedVirtualModel>;
 
+const provisionedBudget = z.strictObject({
+  /** One of the four says whose it is: the whole site, all users of a group, a user, or a key of `owner`. */
+  site: optional(z.literal(true)),
+  group: optional(named),
+  user: optional(named),
+  token: optional(named),
+  /** Username; absent = the first administrator. */
+  owner: optional(named),
+  window: z.enum(budgetWindows),
+  /** Absent = money. */
+  unit: optional(z.enum(budgetUnits)),
+  /** Money as elsewhere in the file; of requests and tokens a number. */
+  amount,
+  /** IANA name; '' = UTC. */
+  zone: optional(text),
+});
+export type ProvisionedBudget = z.infer<typeof provisionedBudget>;
+
 export const provisionDocument = z.strictObject({
   version: z.literal(1),
   /** Whose objects these are; `--prune` removes only objects of the same label. */
@@ -127,12 +146,13 @@ export const provisionDocument = z.strictObject({
   users: optional(z.array(provisionedUser)),
   tokens: optional(z.array(provisionedToken)),
   codes: optional(z.array(provisionedCode)),
+  budgets: optional(z.array(provisionedBudget)),
 });
 export type ProvisionDocument = z.infer<typeof provisionDocument>;
 
 export const provisionChange = z.object({
   action: z.enum(['create', 'update', 'delete', 'unchanged']),
-  kind: z.enum(['option', 'user', 'channel', 'virtual_model', 'token', 'code']),
+  kind: z.enum(['option', 'user', 'channel', 'virtual_model', 'token', 'code', 'budget']),
   name: z.string(),
   /** What differs: `field: before -> after`, secrets never shown. */
   fields: z.array(z.string()),

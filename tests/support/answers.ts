@@ -772,6 +772,25 @@ const virtualModels: Output<'virtual_model.list'> = [
   },
 ];
 
+const dayOfMira: Output<'budget.get'> = {
+  ...{ id: 1, holder: 'user', subject: '2', name: 'mira', window: 'day', unit: 'money', amount: 5 * unit, zone: '' },
+  ...{ raise: 0, raise_until: 0, bound: 5 * unit, used: 4 * unit, window_at: now - 3600, resets: now + 82_800 },
+  ...{ created_time: now - 86_400, updated_time: now - 60 },
+};
+const budgets: Output<'budget.list'> = [
+  dayOfMira,
+  {
+    ...dayOfMira,
+    ...{ id: 2, holder: 'group', subject: 'vip', name: 'vip', window: '5h', unit: 'requests', amount: 200 },
+    ...{ raise: 50, raise_until: now + 3600, bound: 250, used: 0, window_at: null, resets: null },
+  },
+  {
+    ...dayOfMira,
+    ...{ id: 3, holder: 'site', subject: '', name: '', window: 'total', unit: 'tokens', amount: 1_000_000 },
+    ...{ bound: 1_000_000, used: 1_000_000, window_at: 0, resets: null, zone: 'Asia/Shanghai' },
+  },
+];
+
 const explainedChain: Output<'virtual_model.try'> = {
   ...{ name: 'coder', group: 'default', boundary: '', not_allowed: ['claude-sonnet-4-5'] },
   targets: [
@@ -983,6 +1002,8 @@ export const filled: Answers = {
     ],
     left_out: [{ channel_id: 23, name: 'spare', reason: 'disabled' }],
   },
+  'budget.list': budgets,
+  'budget.get': ({ id }) => budgets.find((one) => one.id === Number(id)) ?? dayOfMira,
   'virtual_model.list': virtualModels,
   'virtual_model.get': ({ id }) => virtualModels.find((one) => one.id === id) ?? coder,
   'virtual_model.try': explainedChain,

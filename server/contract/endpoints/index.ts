@@ -11,6 +11,7 @@ import { accountEndpoints } from './account.ts';
 import { alertEndpoints } from './alert.ts';
 import { auditEndpoints } from './audit.ts';
 import { backupEndpoints } from './backup.ts';
+import { budgetEndpoints } from './budget.ts';
 import { channelEndpoints } from './channel.ts';
 import { chatEndpoints } from './chat.ts';
 import { familyEndpoints } from './family.ts';
@@ -415,6 +416,7 @@ export const endpoints = [
   // channels
   ...channelEndpoints,
   ...virtualModelEndpoints,
+  ...budgetEndpoints,
   endpoint({
     id: 'model.by_type',
     method: 'GET',

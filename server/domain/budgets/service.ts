@@ -175,10 +175,12 @@ export function createBudgets({
     get: view,
     /**
      * The one budget of this holder, window and unit: made, or changed. What was used in the window at hand counts.
+     * @param counts false = where the ledger cannot write yet: `catchUp` counts it.
      * @throws AppError budget_one_machine, budget_many, params_invalid, not_found
      */
     async set(
       fields: BudgetFields,
+      counts = true,
     ): Promise<{ readonly budget: BudgetView; readonly result: 'created' | 'changed' | 'unchanged' }> {
       if (database.engine !== 'sqlite') throw new AppError('budget_one_machine');
       const subject = await subjectOf(fields);
@@ -210,7 +212,7 @@ export function createBudgets({
       if ((await repository.count()) >= maxBudgets) throw new AppError('budget_many', { most: maxBudgets });
       const row = { holder, subject, period: window, unit, ...columns, counted: 0, created_at: at, updated_at: at };
       const id = await repository.create(row);
-      await inTurn(async () => count(await find(id)));
+      if (counts) await inTurn(async () => count(await find(id)));
       return { budget: await view(id), result: 'created' };
     },
     /** Nothing of the window at hand is used from here on. @throws AppError not_found */
@@ -226,6 +228,10 @@ export function createBudgets({
     async remove(id: number): Promise<void> {
       await find(id);
       await repository.remove(id);
+    },
+    /** Counts what new budgets have used before. */
+    async catchUp(): Promise<void> {
+      for (const row of await repository.uncounted()) await inTurn(() => count(row));
     },
     /** What was settled by threads that did not know of a new budget yet is counted too. */
     async tick(): Promise<void> {

@@ -1,6 +1,7 @@
 /** The present state as a declarative file; secrets become references to environment variables. */
 import { createHash } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
+import { createBudgetsRepository } from '../../../db/repositories/budgets.ts';
 import { createChannelFactsRepository } from '../../../db/repositories/channel-facts.ts';
 import { createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createTokensRepository } from '../../../db/repositories/tokens.ts';
@@ -62,6 +63,8 @@ const mapOf = (text: string): Map<string, unknown> => {
 
 const withFacts = (facts: readonly string[]) => (facts.length === 0 ? {} : { facts });
 
+const withBudgets = (budgets: readonly object[]) => (budgets.length === 0 ? {} : { budgets });
+
 /** @param balances those of users too: what a site needs that begins with them. */
 export async function exportSite(
   deps: { readonly database: Database; readonly options: OptionsService },
@@ -78,6 +81,7 @@ export async function exportSite(
   const facts = (await createChannelFactsRepository(deps.database).list()).filter(({ source }) => source !== 'learnt');
   const users = await createUsersRepository(deps.database).all();
   const names = new Map(users.map((user) => [user.id, user.username]));
+  const budgets = await createBudgetsRepository(deps.database).all();
   const tokens = (await createTokensRepository(deps.database).all())
     // A program signs in again by itself; a key of its name would be one that nobody asked for.
     .filter((token) => token.parent_id === 0 && token.kind !== 'agent' && names.has(token.user_id))
@@ -157,5 +161,22 @@ export async function exportSite(
         month_budget: row.month_budget,
       }),
     })),
+    ...withBudgets(
+      budgets.flatMap((row) => {
+        const key = row.holder === 'token' ? tokens.find(({ id }) => String(id) === row.subject) : undefined;
+        const user = row.holder === 'user' ? names.get(Number(row.subject)) : undefined;
+        // Of a key or user that is gone.
+        if ((row.holder === 'token' && key === undefined) || (row.holder === 'user' && user === undefined)) return [];
+        return [
+          {
+            ...(row.holder === 'site' ? { site: true } : row.holder === 'group' ? { group: row.subject } : {}),
+            ...(user === undefined ? {} : { user }),
+            ...(key === undefined ? {} : { token: key.name, owner: names.get(key.user_id) }),
+            ...{ window: row.period, unit: row.unit, amount: row.amount },
+            ...nonDefault({ zone: row.zone }),
+          },
+        ];
+      }),
+    ),
   };
 }

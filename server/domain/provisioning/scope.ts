@@ -21,6 +21,7 @@ const sections = {
   users: 'user.update',
   tokens: 'token.update',
   codes: 'redemption.create',
+  budgets: 'budget.set',
 } as const satisfies Partial<Record<keyof ProvisionDocument, string>>;
 
 const reject = (call: string): never => {

@@ -5,6 +5,7 @@ import { openSandboxOf } from '../../../db/sandbox.ts';
 import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type ProvisionChange, provisionDocument } from '../../contract/provision.ts';
+import type { BudgetsService } from '../budgets/service.ts';
 import type { ChannelFactsService } from '../channels/facts.ts';
 import type { ChannelsService, KeyOwner } from '../channels/service.ts';
 import type { OptionsService } from '../options/service.ts';
@@ -15,6 +16,7 @@ import type { Credentials } from '../users/credentials.ts';
 import type { Passwords } from '../users/password.ts';
 import type { UsersService } from '../users/service.ts';
 import type { VirtualModelsService } from '../virtual-models/service.ts';
+import { applyBudgets } from './budgets.ts';
 import { applyChannels } from './channels.ts';
 import { applyCodes } from './codes.ts';
 import { exportSite } from './export.ts';
@@ -29,6 +31,7 @@ export interface ProvisionedServices {
   readonly options: OptionsService;
   readonly channels: ChannelsService;
   readonly virtualModels: VirtualModelsService;
+  readonly budgets: BudgetsService;
   readonly channelFacts: ChannelFactsService;
   readonly users: UsersService;
   readonly credentials: Credentials;
@@ -56,6 +59,7 @@ export function createProvisioning(deps: {
   readonly database: Database;
   readonly options: OptionsService;
   readonly users: UsersService;
+  readonly budgets: Pick<BudgetsService, 'catchUp'>;
   readonly vault: Vault;
   readonly passwords: Passwords;
   /** Epoch milliseconds. */
@@ -100,6 +104,7 @@ export function createProvisioning(deps: {
         const tokens = await applyTokens(all, expected.tokens ?? [], { label, prune, quotaPerUnit, now });
         const root = await services.users.firstWithRole(Role.root);
         const codes = await applyCodes(all, expected.codes ?? [], { creator: root?.id ?? 0, quotaPerUnit, now });
+        const budgets = await applyBudgets(all, expected.budgets ?? [], quotaPerUnit);
         const pending = people.grants.length === 0 ? '' : JSON.stringify(people.grants);
         if (pending !== '') await services.options.setMeta(grantsDue, pending);
         // A site that has its administrator from a file needs no set-up page.
@@ -109,11 +114,12 @@ export function createProvisioning(deps: {
           await database.commit();
           due = pending;
         }
-        return [...options, ...people.changes, ...channels, ...virtual, ...tokens, ...codes];
+        return [...options, ...people.changes, ...channels, ...virtual, ...tokens, ...codes, ...budgets];
       } finally {
         await database.close();
         if (!dryRun) {
           await deps.options.reload();
+          await deps.budgets.catchUp();
           await grant(due);
         }
       }

@@ -6,6 +6,7 @@ import { accountHandlers } from './account.ts';
 import { alertHandlers } from './alert.ts';
 import { auditHandlers } from './audit.ts';
 import { backupHandlers } from './backup.ts';
+import { budgetHandlers } from './budget.ts';
 import { channelHandlers } from './channel.ts';
 import { familyHandlers } from './family.ts';
 import type { HandlersOf } from './handlers-of.ts';
@@ -47,6 +48,7 @@ export const handlers: HandlersOf<EndpointId> = {
   ...trafficHandlers,
   ...channelHandlers,
   ...virtualModelHandlers,
+  ...budgetHandlers,
   ...familyHandlers,
   ...logHandlers,
   ...nodeHandlers,
