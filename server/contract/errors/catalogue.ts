@@ -46,7 +46,7 @@ export const catalogueErrors = {
     'Virtual model: {field} must be {expected}',
     2,
   ),
-  budget_many: business('预算最多 {most} 个', 'There can be at most {most} budgets', 2),
+  budget_many: business('预算最多 {most} 个', 'A site cannot have more budgets than {most}', 2),
   budget_one_machine: business(
     '使用 PostgreSQL 的站点尚不支持预算：请改用令牌的每日与每月限额',
     'Budgets do not work on a site with PostgreSQL yet: use the daily and monthly limits of keys',
