@@ -83,7 +83,8 @@ class Invalid extends Error {
 
 type Members = Readonly<Record<string, unknown>>;
 
-function invalid(field: string, expected_zh: string, expected_en: string): never {
+/** @throws what `problemOf` returns. */
+export function invalid(field: string, expected_zh: string, expected_en: string): never {
   throw new Invalid({ field, expected_zh, expected_en });
 }
 
@@ -116,7 +117,7 @@ export function readOperations(value: unknown): readonly Operation[] | RuleProbl
   });
 }
 
-function problemOf<Of>(read: () => Of): Of | RuleProblem {
+export function problemOf<Of>(read: () => Of): Of | RuleProblem {
   try {
     return read();
   } catch (error) {
@@ -398,7 +399,7 @@ export const isUnbounded = ({ source }: RegExp): boolean =>
   repetitions(source).some(({ most }) => most === Number.POSITIVE_INFINITY);
 
 /** @returns what runs in time that its text bounds: one unbounded repetition at most, none within another. */
-function patternOf(source: string, at: string): RegExp {
+export function patternOf(source: string, at: string): RegExp {
   const flags = /^\(\?([ims]{1,3})\)/.exec(source)?.[1] ?? '';
   const body = flags === '' ? source : source.slice(flags.length + 3);
   if (source === '' || source.length > maxPatternLength || foreign.test(body)) wrongPattern(at);

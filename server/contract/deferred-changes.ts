@@ -5,7 +5,7 @@ import { textIn } from './language.ts';
 
 /** Members of a channel's `setting` that act, here or as the family calls them. */
 export const channelSettings: ReadonlySet<string> = new Set(
-  'force_format thinking_to_content proxy pass_through key_mode allow_tiers region dialect first_answer_seconds first_event_seconds upstream_idle_seconds cache_marks system_messages unknown_ids drain cost_ratio first_byte_seconds off_after upstream_streams trusted_usage'.split(
+  'force_format thinking_to_content proxy pass_through key_mode allow_tiers region dialect first_answer_seconds first_event_seconds upstream_idle_seconds cache_marks system_messages unknown_ids drain cost_ratio first_byte_seconds off_after upstream_streams trusted_usage header_override'.split(
     ' ',
   ),
 );
@@ -16,7 +16,6 @@ export const operations = 'operations';
 export interface SavedChannel {
   readonly setting?: string | undefined;
   readonly param_override?: string | undefined;
-  readonly header_override?: string | undefined;
   readonly settings?: string | undefined;
 }
 
@@ -43,7 +42,7 @@ export function hasUnreadRules(param_override: string | undefined): boolean {
 }
 
 /** @returns names like `setting.system_prompt`, in the order of the fields. */
-export function deferredChanges({ setting, param_override, header_override, settings }: SavedChannel): string[] {
+export function deferredChanges({ setting, param_override, settings }: SavedChannel): string[] {
   const named = (field: string, text: string | undefined, acts: (name: string) => boolean): string[] =>
     Object.entries(membersOf(text)).flatMap(([name, value]) =>
       acts(name) || !isSet(value) ? [] : [`${field}.${name}`],
@@ -51,7 +50,6 @@ export function deferredChanges({ setting, param_override, header_override, sett
   return [
     ...named('setting', setting, (name) => channelSettings.has(name)),
     ...(hasUnreadRules(param_override) ? [`param_override.${operations}`] : []),
-    ...(Object.keys(membersOf(header_override)).length === 0 ? [] : ['header_override']),
     ...named('settings', settings, () => false),
   ];
 }

@@ -1,4 +1,5 @@
 /** Where a channel is called, and with which headers: the one place for both. */
+import { type HeaderOverride, headerOverrideOf, keyMark, mayPass } from '../contract/header-override.ts';
 import { allCodecs, codecFor } from '../protocols/registry.ts';
 import type { Endpoint } from '../providers/adapter.ts';
 import { agentHeaders } from '../providers/knowledge/agent-headers.ts';
@@ -25,6 +26,8 @@ export interface HeaderPlan {
   readonly passed: readonly PassedHeader[];
   /** Wins over the client's own. */
   readonly last: Readonly<Record<string, string>> | null;
+  /** Of the channel, after all others; null = it has none. */
+  readonly override: HeaderOverride | null;
   /** What was made of it, by all that it was made of. */
   readonly made: Map<string, SentHeaders>;
 }
@@ -46,7 +49,9 @@ export function endpointFor(call: CallDetails): { readonly url: EndpointUrl; rea
   const plain = adapter?.endpoint === undefined || request.ordered || request.operation === 'realtime';
   const own = plain ? {} : (adapter.endpoint?.(place) ?? null);
   const url = own === null ? null : urlFor(call, own);
-  return own === null || url === null ? null : { url, headers: headersFor(call, own) };
+  return own === null || url === null
+    ? null
+    : { url, headers: { ...headersFor(call, own), override: headerOverrideOf(call.channel.setting) } };
 }
 
 /** The adapter's endpoint, else the provider row's. */
@@ -114,7 +119,7 @@ const isOfOneDialect = (name: string): boolean => prefixes.some((prefix) => name
 function headersFor(
   { request, channel, provider, codec, translated, form, options }: CallDetails,
   own: Endpoint,
-): HeaderPlan {
+): Omit<HeaderPlan, 'override'> {
   const header = keyHeader(provider);
   const keys = header === null ? [] : [header];
   // Where the client has none of its own: the network library must not send its name.
@@ -172,6 +177,9 @@ export function headersOf(
   contentType: string | undefined,
 ): SentHeaders {
   const values = clientHeaders.toJSON();
+  // What passes, or who, is not known before.
+  if (plan.override !== null)
+    return overridden(plan.override, key, values, madeHeaders(plan, key, values, contentType));
   let id = contentType === undefined ? key : `${key}\n${contentType}`;
   for (const { name } of plan.passed) {
     const value = values[name];
@@ -202,4 +210,43 @@ function madeHeaders(
     if (value !== undefined && !(checked && (value.length > 4096 || !printable.test(value)))) headers[name] = value;
   }
   return last === null ? headers : Object.assign(headers, last);
+}
+
+/** Longer names are no names that a pattern is asked about. */
+const maxPassedName = 128;
+
+/** The channel's own headers win over all others; what passes of the client's does not win over them. */
+function overridden(
+  { own, passes }: HeaderOverride,
+  key: string,
+  clientHeaders: Readonly<Record<string, string>>,
+  headers: SentHeaders,
+): SentHeaders {
+  const all: Record<string, string> = { ...headers };
+  if (passes !== null)
+    for (const [name, value] of Object.entries(clientHeaders))
+      if (
+        name.length <= maxPassedName &&
+        mayPass(name) &&
+        isSendable(value) &&
+        passes.some((pattern) => found(pattern, name))
+      )
+        all[name] = value;
+  for (const header of own) {
+    if ('value' in header)
+      all[header.name] = header.hasKey ? header.value.replaceAll(keyMark, () => key) : header.value;
+    else {
+      const value = clientHeaders[header.client];
+      if (value !== undefined && isSendable(value)) all[header.name] = value;
+    }
+  }
+  return all;
+}
+
+const isSendable = (value: string): boolean => value.trim() !== '' && value.length <= 4096 && printable.test(value);
+
+/** The pattern is shared, and knows where it left off. */
+function found(pattern: RegExp, name: string): boolean {
+  pattern.lastIndex = 0;
+  return pattern.test(name);
 }

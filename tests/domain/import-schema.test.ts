@@ -154,9 +154,13 @@ test('members of JSON columns are named one by one', () => {
   ]);
 });
 
-test('rules that act here are no loss', () => {
+test('rules and headers that act here are no loss, others are named', () => {
   const param_override = '{"operations":[{"mode":"delete","path":"seed"}],"temperature":0}';
-  expect(losses(sourceOf({ channels: [{ param_override }] }), 1)).toEqual([]);
+  const header_override = '{"X-A":"{api_key}","re:^x-":""}';
+  expect(losses(sourceOf({ channels: [{ param_override, header_override }] }), 1)).toEqual([]);
+  expect(losses(sourceOf({ channels: [{ header_override: '{"Host":"a"}' }] }), 1)).toMatchObject([
+    { what: 'channels.header_override', rows: 1 },
+  ]);
 });
 
 test('the account of a channel of Cloudflare comes along, the fixed user of one of Coze is named', () => {

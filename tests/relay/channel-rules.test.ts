@@ -44,10 +44,10 @@ const ruled = (operations: readonly object[], fields: object = {}, members: obje
   open({ param_override: JSON.stringify({ ...members, operations }), ...fields });
 
 const chat = { model: 'gpt-4.1', messages: [{ role: 'user', content: 'hi' }], max_tokens: 1000 };
-async function send(body: object | string, path = '/v1/chat/completions') {
+async function send(body: object | string, path = '/v1/chat/completions', more: Readonly<Record<string, string>> = {}) {
   const request = new Request(`http://gateway${path}`, {
     method: 'POST',
-    headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
+    headers: { ...more, authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
   const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
@@ -161,6 +161,70 @@ test('a rule that cannot be applied ends the request: no other channel is tried,
   answers();
   expect((await send(chat)).status).toBe(200);
   expect((await gateway.logs())[0]?.channel).toBe(id);
+});
+
+const withHeaders = (header_override: object, fields: object = {}) =>
+  open({ setting: JSON.stringify({ header_override }), ...fields });
+const headers = () => upstream.requests.at(-1)?.headers ?? {};
+
+test('headers of the channel win over all others, with its key and with what clients send', async () => {
+  await withHeaders({
+    Authorization: 'Token {api_key}',
+    'X-App': 'gateway',
+    'X-Caller': '{client_header:X-Name}',
+    'X-None': '{client_header:X-Missing}',
+    'x-empty': '',
+  });
+  answers();
+  expect((await send(chat, '/v1/chat/completions', { 'x-name': '{api_key}' })).status).toBe(200);
+  expect(headers()).toMatchObject({ authorization: 'Token sk-upstream-secret-key', 'x-app': 'gateway', 'x-caller': '{api_key}' });
+  expect(headers()).not.toHaveProperty('x-none');
+  expect(headers()).not.toHaveProperty('x-empty');
+});
+
+const sentByClient = {
+  ...{ 'x-one': '1', 'x-two': '2', 'x-own': 'client', cookie: 'session=1', 'x-api-key': 'k', te: 'trailers' },
+  ...{ 'x-amzn-bedrock-service-tier': 'priority', 'x-forwarded-for': '10.0.0.1', 'x-secret-thing': 's' },
+};
+test.each<[string, string, readonly string[]]>([
+  ['all', '*', ['x-one', 'x-two']],
+  ['those of a pattern', 're:^x-o', ['x-one']],
+  ['those of a pattern, in its other form', 'regex: TWO$', ['x-two']],
+])(
+  "of a client's headers %s pass, but no credential, no price and nothing of the connection",
+  async (_name, rule, passed) => {
+    await withHeaders({ [rule]: '', 'X-Own': 'channel' });
+    answers();
+    expect((await send(chat, '/v1/chat/completions', sentByClient)).status).toBe(200);
+    const names = [
+      'x-one',
+      'x-two',
+      'cookie',
+      'x-api-key',
+      'te',
+      'x-amzn-bedrock-service-tier',
+      'x-forwarded-for',
+      'x-secret-thing',
+    ];
+    expect(names.filter((name) => name in headers())).toEqual(passed);
+    expect(headers()['x-own']).toBe('channel');
+    expect(headers().authorization).toBe('Bearer sk-upstream-secret-key');
+  },
+);
+
+test('a channel without headers of its own passes none, and one that has them keeps no client apart', async () => {
+  await open({});
+  answers();
+  await send(chat, '/v1/chat/completions', sentByClient);
+  expect(headers()).not.toHaveProperty('x-one');
+  await removeAll();
+  await withHeaders({ 'X-Caller': '{client_header:X-One}' });
+  const callers = [];
+  for (const one of ['a', 'b', 'a']) {
+    await send(chat, '/v1/chat/completions', { 'x-one': one });
+    callers.push(headers()['x-caller']);
+  }
+  expect(callers).toEqual(['a', 'b', 'a']);
 });
 
 async function heldFor(operations: readonly object[], body: object = chat): Promise<number> {

@@ -89,8 +89,9 @@ const channelFields = {
   max_input_tokens: number,
   /** Comma list of keys that are switched off, by `key_id` or hint. */
   keys_off: text,
-  /** The family's; they do not act yet, and the answer says so. */
+  /** The family's: headers that stand in `setting` here. */
   header_override: jsonText,
+  /** The family's; it does not act yet, and the answer says so. */
   settings: jsonText,
 };
 

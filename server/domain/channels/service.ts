@@ -14,6 +14,7 @@ import { rulesProblem } from '../../contract/channel-rules.ts';
 import type { Channel } from '../../contract/entities.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import { headersProblem } from '../../contract/header-override.ts';
 import type { KeyHealth } from '../../contract/key-health.ts';
 import { storedText } from '../../contract/stored-texts.ts';
 import { offeredProviders, providerByType } from '../../providers/catalogue.ts';
@@ -164,7 +165,8 @@ export function createChannels(deps: {
       return new Map([...types].sort(([a], [b]) => (a < b ? -1 : 1)));
     },
     /** @throws AppError channel_* */
-    async create(fields: ChannelFields): Promise<Channel[]> {
+    async create(given: ChannelFields): Promise<Channel[]> {
+      const fields = withHeaders(given, null);
       const name = fields.name?.trim() ?? '';
       const keys = separateKeys(fields);
       if (name === '' || keys.length === 0) throw new AppError('channel_required');
@@ -201,10 +203,11 @@ export function createChannels(deps: {
     /** @param keyOwner without the key in `fields`, who may send the stored one elsewhere. @throws AppError channel_*, not_found */
     async update(
       id: number,
-      fields: ChannelFields,
+      given: ChannelFields,
       keyOwner: KeyOwner = 'other',
     ): Promise<{ readonly channel: Channel; readonly changed: boolean }> {
       const stored = await find(id);
+      const fields = withHeaders(given, stored);
       if (fields.type !== undefined && !isSupported(fields.type))
         throw new AppError('channel_type_unknown', { type: fields.type });
       if (fields.models !== undefined && members(fields.models).length === 0)
@@ -469,10 +472,18 @@ function checkModels(text: string): void {
   if (bad !== undefined) throw new AppError('params_invalid', { detail: `model_mapping: ${JSON.stringify(bad)}` });
 }
 
-/** @param text a JSON object. */
-function checkRules(text: string): void {
-  const problem = rulesProblem(text);
-  if (problem !== null) throw new AppError('channel_rule_invalid', { ...problem });
+/** The family has its headers beside the setting, of which they are a member here. @throws AppError channel_json */
+function withHeaders(fields: ChannelFields, stored: Pick<ChannelRow, 'setting'> | null): ChannelFields {
+  const { header_override: text, ...rest } = fields;
+  // Clients that know none send it empty.
+  if (text === undefined || text.trim() === '') return rest;
+  const setting = (rest.setting ?? stored?.setting ?? '').trim();
+  if (setting !== '' && !isObject(setting)) return rest;
+  if (!isObject(text)) throw new AppError('channel_json', { field: 'header_override' });
+  const { header_override: _, ...others } = JSON.parse(setting || '{}') as Record<string, unknown>;
+  const headers = JSON.parse(text) as Record<string, unknown>;
+  const all = Object.keys(headers).length === 0 ? others : { ...others, header_override: headers };
+  return { ...rest, setting: Object.keys(all).length === 0 ? '' : JSON.stringify(all) };
 }
 
 const jsonFields = ['status_code_mapping', 'param_override', 'setting'] as const;
@@ -484,8 +495,10 @@ function checkFields(fields: ChannelFields, stored: Pick<ChannelRow, 'base_url'>
     throw new AppError('channel_address', { address });
   for (const field of jsonFields) {
     const text = fields[field] ?? '';
-    if (text.trim() !== '' && !isObject(text)) throw new AppError('channel_json', { field });
-    if (field === 'param_override' && text.trim() !== '') checkRules(text);
+    if (text.trim() === '') continue;
+    if (!isObject(text)) throw new AppError('channel_json', { field });
+    const problem = field === 'param_override' ? rulesProblem(text) : field === 'setting' ? headersProblem(text) : null;
+    if (problem !== null) throw new AppError('channel_rule_invalid', { ...problem });
   }
   checkModels(fields.model_mapping ?? '');
   const other = (fields.other ?? '').trim();

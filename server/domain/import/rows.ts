@@ -182,11 +182,13 @@ function keysOf(row: SourceRow): Keys {
 /** Members that are called otherwise here. */
 function settingOf(row: SourceRow, mode: Keys['mode']): string {
   const text = jsonObjectOf(row.setting);
+  const headers = JSON.parse(jsonObjectOf(row.header_override) || '{}') as Record<string, unknown>;
   const { pass_through_body_enabled: passes, ...setting } = JSON.parse(text || '{}') as Record<string, unknown>;
   const ours = {
     ...setting,
     ...(passes === true ? { pass_through: true } : {}),
     ...(mode === undefined ? {} : { key_mode: mode }),
+    ...(Object.keys(headers).length === 0 ? {} : { header_override: headers }),
   };
   return Object.keys(ours).length === 0 ? '' : JSON.stringify(ours);
 }

@@ -3,7 +3,9 @@
  * loss is named with a count. What is in neither list is of a newer version and is named too.
  */
 import type { SourceRow } from '../../../db/import-source.ts';
+import { isRuleProblem } from '../../contract/channel-rules.ts';
 import { channelSettings, hasUnreadRules } from '../../contract/deferred-changes.ts';
+import { readHeaderOverride } from '../../contract/header-override.ts';
 import { namesAccountInOther, typeOfFamily } from '../../providers/import-names.ts';
 import { numberOf, textOf } from './source.ts';
 
@@ -157,10 +159,16 @@ export const familyTables: readonly FamilyTable[] = [
     imported:
       'id type key open_ai_organization test_model status name weight created_time test_time response_time base_url other balance balance_updated_time models group used_quota model_mapping status_code_mapping priority auto_ban other_info tag setting param_override channel_info max_input_tokens',
     named: {
-      header_override: words(
-        '自定义请求头尚不起作用，内容不迁入',
-        'own request headers do not act yet and stay behind',
-      ),
+      header_override: {
+        ...words(
+          '其中有此处不能设置的请求头，因此都不起作用（已保存，不会发送）',
+          'some of these headers may not be set here, so none of them acts (kept, not sent)',
+        ),
+        when: ({ header_override: text }) => {
+          const headers = membersOf(text);
+          return Object.keys(headers).length === 0 || isRuleProblem(readHeaderOverride(headers));
+        },
+      },
       remark: words('此处渠道没有备注，内容不迁入', 'channels have no remark here; the texts stay behind'),
       system_prompt: words(
         '渠道系统提示词尚不起作用，内容不迁入',
