@@ -1,6 +1,6 @@
 /** Questions to a person: drawn where the terminal can be drawn on, plain lines everywhere else. */
 import type { Context } from '../context.ts';
-import type { Question, QuestionWords, Surface } from './question.ts';
+import { GoBack, type Question, type QuestionWords, type Surface } from './question.ts';
 
 const wordsOf = ({ say }: Context): QuestionWords => ({
   noMatch: say('没有匹配项：退格删除，或用 ↑↓ 选择', 'nothing matches: delete with Backspace, then choose with ↑ ↓'),
@@ -10,6 +10,8 @@ const wordsOf = ({ say }: Context): QuestionWords => ({
   needed: say('请输入', 'an answer is needed'),
   oneLine: say('粘贴了多行，此处只能一行', 'several lines were pasted: only one fits here'),
   all: say('全部', 'all'),
+  back: say('Shift-Tab 返回上一题', 'Shift-Tab goes back'),
+  more: (count) => say(`… 上方还有 ${count} 行`, `… ${count} more above`),
 });
 
 /** The questions of one form, counted as they are asked. */
@@ -17,6 +19,11 @@ export class Form {
   readonly #surface: Surface;
   #total: number;
   #asked = 0;
+  /** Answers of the part that is being filled in, and those of them that are given again after going back. */
+  #answers: string[] = [];
+  #again: string[] = [];
+  /** By the words of a question: who went back need not type it again. */
+  readonly #former = new Map<string, string>();
 
   constructor(surface: Surface, total: number) {
     this.#surface = surface;
@@ -28,15 +35,54 @@ export class Form {
     this.#total += by;
   }
 
-  /** @throws AppError cancelled, input_needed. */
-  ask(question: Question): Promise<string> {
-    this.#asked++;
-    return this.#surface.ask({ ...question, step: `${this.#asked}/${this.#total}` });
-  }
-
   /** The last questions are asked once more: their numbers come again. */
   repeat(questions: number): void {
     this.#asked -= questions;
+  }
+
+  /**
+   * Questions among which one may go back: `fill` begins anew then, and is given the answers before. So it asks and
+   * reads, and changes nothing. @throws AppError cancelled, input_needed.
+   */
+  async part<Result>(fill: () => Promise<Result>): Promise<Result> {
+    const [asked, total] = [this.#asked, this.#total];
+    for (;;) {
+      this.#asked = asked;
+      this.#total = total;
+      this.#answers = [];
+      try {
+        const result = await fill();
+        this.#answers = [];
+        this.#former.clear();
+        this.#surface.settle();
+        return result;
+      } catch (error) {
+        if (!(error instanceof GoBack)) throw error;
+        this.#answers.pop();
+        this.#again = this.#answers;
+        this.#surface.reopen();
+      }
+    }
+  }
+
+  /** @throws AppError cancelled, input_needed. */
+  async ask(asked: Question): Promise<string> {
+    this.#asked++;
+    const question = { ...asked, step: `${this.#asked}/${this.#total}` };
+    const known = this.#again.shift();
+    if (known !== undefined) {
+      this.#answers.push(known);
+      this.#surface.repeat(question, known);
+      return known;
+    }
+    const before = this.#former.get(asked.label);
+    const returns = this.#answers.length > 0;
+    const answer = await this.#surface.ask({ ...question, returns, ...(before === undefined ? {} : { before }) });
+    this.#answers.push(answer);
+    // What was proposed is proposed anew: by then it may be something else.
+    if (asked.secret !== true && answer !== asked.fallback) this.#former.set(asked.label, answer);
+    else this.#former.delete(asked.label);
+    return answer;
   }
 
   /** A question that only comes up where something went wrong: it is not counted. */
@@ -63,15 +109,20 @@ export async function inForm<Result>(
     ? new (await import('../screens/form.tsx')).TerminalForm(wordsOf(context))
     : plainSurface(context);
   try {
-    return await fill(new Form(surface, total));
+    const form = new Form(surface, total);
+    return await fill(form);
   } finally {
     await surface.close();
   }
 }
 
+/** What is on a line stays there: nobody goes back. */
 const plainSurface = (context: Context): Surface => ({
   ask: (question) => plainAnswer(context, question),
+  repeat: () => undefined,
   note: context.output.note,
+  settle: () => undefined,
+  reopen: () => undefined,
   during: (work, doing) => context.during(work, () => doing),
   close: () => Promise.resolve(),
 });

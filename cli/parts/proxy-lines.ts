@@ -47,7 +47,7 @@ const lines: Readonly<Record<ProxyFault, Readonly<Record<ProxyName, readonly str
   },
   host: {
     nginx: ['proxy_set_header Host $http_host;'],
-    caddy: ['header_up Host {host}'],
+    caddy: ['header_up Host {hostport}'],
     haproxy: ['-http-request set-header Host'],
   },
   address: {
@@ -70,7 +70,7 @@ const lines: Readonly<Record<ProxyFault, Readonly<Record<ProxyName, readonly str
     caddy: ['-handle_response'],
     haproxy: ['-http-response return'],
   },
-  methods: { nginx: ['-limit_except'], caddy: ['-@matcher method'], haproxy: ['-http-request deny if METH...'] },
+  methods: { nginx: ['-limit_except'], caddy: ['-@matcher method'], haproxy: ['-http-request deny if { method ... }'] },
   body: {
     nginx: ['client_max_body_size 64m;'],
     caddy: ['request_body {', '  max_size 64MB', '}'],

@@ -22,6 +22,10 @@ export interface Question {
   readonly open?: boolean;
   /** Several lines that are pasted are one answer of several lines. */
   readonly lines?: boolean;
+  /** Shift-Tab goes back to the question before. */
+  readonly returns?: boolean;
+  /** What was answered before somebody came back. */
+  readonly before?: string;
   /** @returns what is wrong with an answer, in the reader's language: it is asked for again. */
   readonly check?: (answer: string) => string | null;
 }
@@ -37,13 +41,26 @@ export interface QuestionWords {
   readonly oneLine: string;
   /** Nothing was picked of several: all of them. */
   readonly all: string;
+  /** How to go back to the question before. */
+  readonly back: string;
+  /** Above the answers that there is no room for. */
+  readonly more: (count: number) => string;
 }
+
+/** The question before is wanted once more. */
+export class GoBack extends Error {}
 
 /** Where questions are shown and answered. */
 export interface Surface {
-  /** @throws AppError cancelled, input_needed. */
+  /** @throws AppError cancelled, input_needed; GoBack where the question may be left so. */
   ask(question: Question): Promise<string>;
+  /** It was answered before somebody went back behind it. */
+  repeat(question: Question, answer: string): void;
   note(text: string): void;
+  /** Answers until here stay. */
+  settle(): void;
+  /** Answers that may still be changed are taken away: they are given again. */
+  reopen(): void;
   during<Result>(work: Promise<Result>, doing: string): Promise<Result>;
   close(): Promise<void>;
 }

@@ -24,18 +24,23 @@ const typesOf = async (context: Context) =>
 export async function channelForm(context: Context, input: FlagValues, key: string | undefined): Promise<ChannelInput> {
   const types = await typesOf(context);
   const open = [input.type, input.name, key, input.baseUrl, input.models].filter((one) => one === undefined);
-  return inForm(context, open.length, async (form) => {
-    const type = await askType(context, form, types, input);
-    const name =
-      text(input.name) ?? (await form.ask({ label: context.say('名称', 'name'), fallback: String(type.flags.type) }));
-    return askRest(context, form, type.known, { ...type.flags, name }, key);
-  });
+  return inForm(context, open.length, (form) =>
+    form.part(async () => {
+      const type = await askType(context, form, types, input);
+      const name =
+        text(input.name) ?? (await form.ask({ label: context.say('名称', 'name'), fallback: String(type.flags.type) }));
+      return askRest(context, form, type.known, { ...type.flags, name }, key);
+    }),
+  );
 }
 
 /** The same as a part of a larger form; the channel is called as its provider. */
 export async function askChannel(context: Context, form: Form, input: FlagValues): Promise<ChannelInput> {
-  const { flags, known } = await askType(context, form, await typesOf(context), input);
-  return askRest(context, form, known, { ...flags, name: text(input.name) ?? flags.type }, undefined);
+  const types = await typesOf(context);
+  return form.part(async () => {
+    const { flags, known } = await askType(context, form, types, input);
+    return askRest(context, form, known, { ...flags, name: text(input.name) ?? flags.type }, undefined);
+  });
 }
 
 async function askType(context: Context, form: Form, types: Types, input: FlagValues) {

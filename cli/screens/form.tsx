@@ -1,8 +1,8 @@
 /** A form on the terminal: one question at a time below what was answered. Keys that come between two questions are dropped and never echoed. */
-import { Box, type Instance, render, Static, Text } from 'ink';
+import { Box, type Instance, render, Static, Text, useWindowSize } from 'ink';
 import { AppError } from '../../server/contract/errors.ts';
 import { safeLine } from '../../server/contract/safe-text.ts';
-import type { Question, QuestionWords, Surface } from '../parts/question.ts';
+import { GoBack, type Question, type QuestionWords, type Surface } from '../parts/question.ts';
 import { QuestionScreen, responseLine } from './question.tsx';
 import { Escapes } from './stage.tsx';
 
@@ -11,10 +11,36 @@ interface FormQuestion {
   readonly answer: PromiseWithResolvers<string>;
 }
 
+/** Lines that a question takes at most, with its choices. */
+const linesOfQuestion = 14;
+
+interface OpenLinesProps {
+  readonly lines: readonly string[];
+  readonly words: QuestionWords;
+}
+
+/** Answers that may still change: as many as there is room for, because a picture higher than the window cannot be renewed. */
+function OpenLines({ lines, words }: OpenLinesProps) {
+  const { rows } = useWindowSize();
+  const most = Math.max(1, rows - linesOfQuestion);
+  const left = lines.length > most ? lines.length - most + 1 : 0;
+  return (
+    <Box flexDirection="column">
+      {left === 0 ? null : <Text dimColor>{words.more(left)}</Text>}
+      {lines.slice(left).map((line, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: lines stay in their order
+        <Text key={at}>{safeLine(line)}</Text>
+      ))}
+    </Box>
+  );
+}
+
 export class TerminalForm implements Surface {
   readonly #words: QuestionWords;
   readonly #drawing: Instance;
+  /** What stays, and what may still be taken away. */
   readonly #lines: string[] = [];
+  #open: string[] = [];
   #count = 0;
   #asked: FormQuestion | null = null;
   #doing = '';
@@ -33,8 +59,23 @@ export class TerminalForm implements Surface {
     return this.#asked.answer.promise;
   }
 
+  repeat(question: Question, answer: string): void {
+    this.note(responseLine(question, answer, this.#words));
+  }
+
   note(text: string): void {
-    this.#lines.push(...text.split('\n'));
+    this.#open.push(...text.split('\n'));
+    this.#draw();
+  }
+
+  settle(): void {
+    this.#lines.push(...this.#open);
+    this.#open = [];
+    this.#draw();
+  }
+
+  reopen(): void {
+    this.#open = [];
     this.#draw();
   }
 
@@ -50,6 +91,7 @@ export class TerminalForm implements Surface {
   }
 
   async close(): Promise<void> {
+    this.settle();
     this.#drawing.unmount();
     await this.#drawing.waitUntilExit();
   }
@@ -60,6 +102,12 @@ export class TerminalForm implements Surface {
     this.#asked = null;
     this.note(responseLine(asked.question, input, this.#words));
     asked.answer.resolve(input);
+  };
+
+  readonly #goBack = (): void => {
+    const asked = this.#asked;
+    this.#asked = null;
+    asked?.answer.reject(new GoBack());
   };
 
   readonly #cancel = (): void => this.#asked?.answer.reject(new AppError('cancelled'));
@@ -78,12 +126,14 @@ export class TerminalForm implements Surface {
       <Escapes onCancel={this.#cancel} onInterrupt={this.#interrupt}>
         <Static items={[...this.#lines]}>{(line, index) => <Text key={index}>{safeLine(line)}</Text>}</Static>
         <Box flexDirection="column">
+          <OpenLines lines={[...this.#open]} words={this.#words} />
           {this.#asked === null ? null : (
             <QuestionScreen
               key={this.#count}
               question={this.#asked.question}
               words={this.#words}
               onAnswer={this.#answered}
+              onBack={this.#goBack}
             />
           )}
           {this.#doing === '' ? null : <Text dimColor>{safeLine(this.#doing)}…</Text>}

@@ -4,6 +4,7 @@ import { useEffect, useReducer, useRef } from 'react';
 import { safeLine } from '../../server/contract/safe-text.ts';
 import type { Choice, Question, QuestionWords } from '../parts/question.ts';
 import { withInput } from '../parts/secret-input.ts';
+import { bestMatch } from '../parts/suggest.ts';
 import { shorten } from '../table.ts';
 
 const maxChoices = 8;
@@ -19,16 +20,37 @@ interface State {
   readonly answer: string | null;
 }
 
-const begin: State = { text: '', at: 0, selected: [], wrong: '', answer: null };
+/** What was answered before stands there again; a secret does not. */
+function begin({ choices, several, secret, before = '' }: Question): State {
+  const none: State = { text: '', at: 0, selected: [], wrong: '', answer: null };
+  if (choices === undefined) return secret === true ? none : { ...none, text: before };
+  const known = before.split(',').filter((name) => choices.some(({ value }) => value === name));
+  if (several === true) return { ...none, selected: known };
+  const at = choices.findIndex(({ value }) => value === before);
+  return at < 0 ? { ...none, text: before } : { ...none, at };
+}
 
 interface QuestionProps {
   readonly question: Question;
   readonly words: QuestionWords;
   readonly onAnswer: (text: string) => void;
+  /** Called where the question may be left for the one before. */
+  readonly onBack: () => void;
 }
 
-const matching = ({ choices }: Question, text: string): readonly Choice[] =>
-  (choices ?? []).filter((choice) => choice.label.toLowerCase().includes(text.toLowerCase()));
+/** Those that have the text in them; where none has, the one that is spelled nearly so. */
+function matching({ choices = [], open }: Question, text: string): readonly Choice[] {
+  const found = choices.filter((choice) => choice.label.toLowerCase().includes(text.toLowerCase()));
+  if (found.length > 0 || open === true || text.length < minGuess) return found;
+  const near = bestMatch(
+    text,
+    choices.map(({ value }) => value),
+  );
+  return choices.filter(({ value }) => value === near);
+}
+
+/** Shorter words are near to too many. */
+const minGuess = 4;
 
 const toggled = (selected: readonly string[], value: string): readonly string[] =>
   selected.includes(value) ? selected.filter((one) => one !== value) : [...selected, value];
@@ -84,8 +106,8 @@ function next(question: Question, words: QuestionWords, state: State, event: Eve
   }
 }
 
-export function QuestionScreen({ question, words, onAnswer }: QuestionProps) {
-  const [state, send] = useReducer((now: State, event: Event) => next(question, words, now, event), begin);
+export function QuestionScreen({ question, words, onAnswer, onBack }: QuestionProps) {
+  const [state, send] = useReducer((now: State, event: Event) => next(question, words, now, event), question, begin);
   const { columns, rows } = useWindowSize();
   const { text, at, selected, wrong, answer } = state;
   const done = useRef(false);
@@ -97,6 +119,10 @@ export function QuestionScreen({ question, words, onAnswer }: QuestionProps) {
   }, [answer, onAnswer]);
   useInput((input, key) => {
     if (key.ctrl || key.meta || key.escape) return;
+    if (key.tab) {
+      if (key.shift && question.returns === true) onBack();
+      return;
+    }
     if (key.upArrow || key.downArrow) send({ kind: 'move', by: key.downArrow ? 1 : -1 });
     else if (key.backspace || key.delete) send({ kind: 'erase' });
     else if (question.several === true && input === ' ') send({ kind: 'pick' });
@@ -108,7 +134,11 @@ export function QuestionScreen({ question, words, onAnswer }: QuestionProps) {
   const fallback = question.fallback === undefined ? '' : ` (${safeLine(question.fallback)})`;
   const head = shorten(`${label}${fallback}: `, Math.max(10, Math.floor(columns * 0.7)));
   const choices = matching(question, text);
-  const hints = [question.several === true ? words.severalHint : '', question.hint ?? ''].filter((one) => one !== '');
+  const hints = [
+    question.several === true ? words.severalHint : '',
+    question.hint ?? '',
+    question.returns === true ? words.back : '',
+  ].filter((one) => one !== '');
   const count =
     text.includes('\n') && question.lines === true ? text.split('\n').filter((line) => line !== '').length : 0;
   return (

@@ -69,21 +69,16 @@ class SetupWizard {
   }
 
   async administrator(account: boolean): Promise<{ readonly username: string; readonly mode: string }> {
-    const { say } = this.#context;
-    const mode =
-      text(this.#given.mode) ??
-      (await this.#form.ask({
-        label: say('使用模式', 'usage mode'),
-        choices: [
-          { value: 'external', label: say('对外运营：多用户计费（默认）', 'external: many users, billed (default)') },
-          { value: 'self', label: say('自用：不限额度，不计价也能用', 'self-use: for yourself, unpriced models work') },
-          { value: 'demo', label: say('演示站点：只读', 'demo: nobody can change anything') },
-        ],
-      }));
-    const code = this.#context.url === '' ? undefined : await this.#code();
+    const owner = async () => ({
+      username: account ? await this.#username() : '',
+      password: account ? await this.#password() : '',
+    });
+    let answers = await this.#form.part(async () => ({
+      ...{ mode: await this.#mode(), code: await this.#code() },
+      ...(await owner()),
+    }));
     for (;;) {
-      const username = account ? await this.#username() : '';
-      const password = account ? await this.#password() : '';
+      const { mode, code, username, password } = answers;
       try {
         await this.#client.call('setup.run', {
           username,
@@ -101,12 +96,30 @@ class SetupWizard {
           throw error;
         this.#form.note(formatError(error.code, error.params, this.#context.language));
         this.#form.repeat(accountQuestionCount);
+        answers = { mode, code, ...(await this.#form.part(owner)) };
       }
     }
   }
 
-  async #code(): Promise<string> {
-    const { env, say } = this.#context;
+  async #mode(): Promise<string> {
+    const { say } = this.#context;
+    return (
+      text(this.#given.mode) ??
+      (await this.#form.ask({
+        label: say('使用模式', 'usage mode'),
+        choices: [
+          { value: 'external', label: say('对外运营：多用户计费（默认）', 'external: many users, billed (default)') },
+          { value: 'self', label: say('自用：不限额度，不计价也能用', 'self-use: for yourself, unpriced models work') },
+          { value: 'demo', label: say('演示站点：只读', 'demo: nobody can change anything') },
+        ],
+      }))
+    );
+  }
+
+  /** @returns undefined on this machine, where none is needed. */
+  async #code(): Promise<string | undefined> {
+    const { env, say, url } = this.#context;
+    if (url === '') return undefined;
     return (
       text(this.#given.code) ??
       env.GATEWAY_SETUP_CODE ??

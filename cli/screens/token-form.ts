@@ -82,6 +82,18 @@ class TokenForm {
     return inCurrency ? `${moneyText(quota, { plain: 'currency', quotaPerUnit })}usd` : String(quota);
   }
 
+  /** Most keys need no more. */
+  rest(): Promise<string> {
+    const { say } = this.#context;
+    return this.#form.ask({
+      label: say('其余设置', 'the rest'),
+      choices: [
+        { value: 'none', label: say('现在创建：不再限制', 'create it now: no other limits') },
+        { value: 'more', label: say('逐项设置：模型、过期、分组、速率', 'set models, expiry, group and rates') },
+      ],
+    });
+  }
+
   models(names: readonly string[]): Promise<string> {
     const { say } = this.#context;
     return this.#form.ask({
@@ -158,18 +170,29 @@ export async function tokenForm(context: Context, input: FlagValues): Promise<Fl
   const asksExpiry = input.expires === undefined;
   const asksGroup = input.group === undefined && Object.keys(groups).length > 1;
   const open = limits.filter((limit) => input[limit] === undefined);
-  const count = 1 + (asksBudget ? questionCount - 1 : 0) + [asksModels, asksExpiry, asksGroup].filter(Boolean).length;
-  return inForm(context, count + open.length, async (form) => {
-    const questions = new TokenForm(context, money, form);
-    const flags: Record<string, FlagValues[string]> = { ...input, name: text(input.name) ?? (await questions.name()) };
-    if (asksBudget) Object.assign(flags, await questions.budget());
-    if (asksModels) flags.models = (await questions.models(models)) || undefined;
-    if (asksExpiry) flags.expires = await questions.expiry();
-    if (asksGroup) flags.group = (await questions.group(groups)) || undefined;
-    for (const limit of open) {
-      const answer = await questions.limit(limit);
-      flags[limit] = isUnlimited(answer) ? undefined : answer;
-    }
-    return flags;
-  });
+  const others = [asksModels, asksExpiry, asksGroup].filter(Boolean).length;
+  const count = 1 + (asksBudget ? questionCount - 1 : 0) + others + (others + open.length > 1 ? 1 : 0);
+  return inForm(context, count + open.length, (form) =>
+    form.part(async () => {
+      const questions = new TokenForm(context, money, form);
+      const flags: Record<string, FlagValues[string]> = {
+        ...input,
+        name: text(input.name) ?? (await questions.name()),
+      };
+      if (asksBudget) Object.assign(flags, await questions.budget());
+      const rest = others + open.length;
+      if (rest > 1 && (await questions.rest()) === 'none') {
+        form.expect(-rest);
+        return flags;
+      }
+      if (asksModels) flags.models = (await questions.models(models)) || undefined;
+      if (asksExpiry) flags.expires = await questions.expiry();
+      if (asksGroup) flags.group = (await questions.group(groups)) || undefined;
+      for (const limit of open) {
+        const answer = await questions.limit(limit);
+        flags[limit] = isUnlimited(answer) ? undefined : answer;
+      }
+      return flags;
+    }),
+  );
 }

@@ -183,7 +183,7 @@ const haproxy: Kind = {
       check: 'compression',
       plus: ['filter compression', 'compression algo gzip', 'compression type text/event-stream'],
     },
-    { check: 'streams', plus: ['http-response wait-for-body time 10s at-least 100k'] },
+    { check: 'streams', plus: ['http-response wait-for-body time 10s'] },
     { check: 'reach', dead: true },
   ],
   sameWords: (statement) => (statement.startsWith('http-request set-header') ? 3 : 2),
@@ -236,7 +236,7 @@ function applied(kind: Kind, statements: Statements, fix: string): Statements {
 /** @returns the statement without what is named, or nothing where it is that. */
 function without(statement: string, name: string): Statements {
   const wanted = name.replace(/;$/, '').replace(/ ?(\.\.\.|if \{.*|METH.*|"").*$/, '');
-  if (statement.replace(/^> /, '').startsWith(wanted)) return [];
+  if (statement.replace(/^> /, '').toLowerCase().startsWith(wanted.toLowerCase())) return [];
   if (wanted.startsWith('@matcher') && /^(@other|respond @other)/.test(statement)) return [];
   if (wanted === 'handle_response' && statement.startsWith('> @no')) return [];
   if (wanted === 'http-request set-path' && statement.startsWith('http-request replace-path')) return [];
