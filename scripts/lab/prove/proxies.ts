@@ -314,14 +314,14 @@ async function listens(port: number, log: string): Promise<void> {
 const namesOf = (findings: readonly Finding[]): string =>
   findings.map(({ check, detail }) => `${check} (${detail})`).join(', ') || 'nothing';
 
-export async function proxiesBetween(): Promise<readonly Goal[]> {
+export async function proxiesBetween(names: readonly string[] = []): Promise<readonly Goal[]> {
   const site = await openSite([]);
   await site.run(['option', 'set', 'general_setting.trusted_proxies=127.0.0.1']);
   const folder = mkdtempSync(join(tmpdir(), 'gateway-proxies-'));
   certificates(folder);
   const goals: Goal[] = [];
   try {
-    for (const kind of [nginx, caddy, haproxy]) {
+    for (const kind of [nginx, caddy, haproxy].filter(({ name }) => names.length === 0 || names.includes(name))) {
       const own = join(folder, kind.name);
       mkdirSync(own);
       for (const name of ['cert.pem', 'key.pem', 'both.pem'])
