@@ -2,10 +2,22 @@
 import type { Selectable } from 'kysely';
 import type { Database } from '../open.ts';
 import type { AuditTable } from '../schema/tables.ts';
+import { startsWith } from './like.ts';
 
 export type AuditRow = Selectable<AuditTable>;
 /** Content of a row; number and hashes are added when it is written. */
 export type AuditEntry = Omit<AuditRow, 'id' | 'hash' | 'previous_hash'>;
+
+/** Absent = any. */
+export interface AuditFilter {
+  /** What the endpoint's id begins with: `channel.` */
+  readonly action?: string | undefined;
+  readonly actor?: string | undefined;
+  readonly target?: string | undefined;
+  /** Epoch seconds, both included. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}
 
 /** @param hashOf hash of an entry that follows `previousHash`. */
 export function createAuditRepository(
@@ -29,20 +41,23 @@ export function createAuditRepository(
           .execute();
       }),
     /** Newest first. */
-    page: async (offset: number, limit: number): Promise<{ rows: AuditRow[]; total: number }> => {
-      const rows = await query
-        .selectFrom('audit')
-        .selectAll()
-        .orderBy('id', 'desc')
-        .offset(offset)
-        .limit(limit)
-        .execute();
-      const { total } = await query
-        .selectFrom('audit')
-        .select((eb) => eb.fn.countAll<number>().as('total'))
-        .executeTakeFirstOrThrow();
+    page: async (
+      offset: number,
+      limit: number,
+      { action, actor, target, from, to }: AuditFilter = {},
+    ): Promise<{ rows: AuditRow[]; total: number }> => {
+      let wanted = query.selectFrom('audit');
+      if (action !== undefined) wanted = wanted.where(startsWith(dialect, 'action', action));
+      if (actor !== undefined) wanted = wanted.where('actor', '=', actor);
+      if (target !== undefined) wanted = wanted.where('target', '=', target);
+      if (from !== undefined) wanted = wanted.where('at', '>=', from);
+      if (to !== undefined) wanted = wanted.where('at', '<=', to);
+      const rows = await wanted.selectAll().orderBy('id', 'desc').offset(offset).limit(limit).execute();
+      const { total } = await wanted.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
       return { rows, total };
     },
+    find: (id: number): Promise<AuditRow | undefined> =>
+      query.selectFrom('audit').selectAll().where('id', '=', id).executeTakeFirst(),
     /** Newest first. @param actions begin with it. */
     ofTarget: (actions: string, target: string, limit: number): Promise<AuditRow[]> =>
       query

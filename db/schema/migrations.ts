@@ -242,6 +242,10 @@ const shared: readonly SharedMigration[] = [
         : 'CREATE INDEX logs_session ON logs (session_id, user_id, created_at, type, quota, prompt_tokens, completion_tokens) WHERE session_id <> 0',
     ],
   },
+  {
+    name: '0021-audit-changes',
+    statements: ({ text }) => [`ALTER TABLE audit ADD COLUMN changes ${text} NOT NULL DEFAULT ''`],
+  },
 ];
 
 const followNewOnSqlite: Types['followNew'] = (table, key, columns) => {

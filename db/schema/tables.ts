@@ -478,6 +478,8 @@ export const tables = {
     detail: text.default(''),
     previous_hash: text,
     hash: text,
+    /** JSON text of what was changed, before and after; '' = nothing is kept. */
+    changes: text.default(''),
   }),
 
   /** Price maps before each change, newest last. */

@@ -224,6 +224,24 @@ export const priceChangeShape = z.object({
   after: z.nullable(z.string()),
 });
 
+export const thingKinds = ['option', 'channel', 'virtual_model', 'user'] as const;
+export type ThingKind = (typeof thingKinds)[number];
+
+export const auditChangeShape = z.object({
+  kind: z.enum(thingKinds),
+  /** Id, or the key of an option. */
+  id: z.string(),
+  field: z.string(),
+  /** Of a field that is a map: which of its members; null = all of the field. */
+  member: z.nullable(z.string()),
+  /** null = nothing was there. Members are JSON texts, fields are plain. Both are null where `hidden`. */
+  before: z.nullable(z.string()),
+  after: z.nullable(z.string()),
+  /** A secret: only that it changed is kept. */
+  hidden: z.boolean(),
+});
+export type AuditChange = z.infer<typeof auditChangeShape>;
+
 export const auditShape = z.object({
   id: int,
   created_at: int,
@@ -236,6 +254,12 @@ export const auditShape = z.object({
   /** JSON text. */
   detail: z.string(),
   hash: z.string(),
+  /** What it did to the things it names, where that is known. */
+  changes: z.array(auditChangeShape),
+  /** Changes beyond those, and values that are cut. */
+  changes_left: int,
+  /** Whether `audit.undo` may put it back, as far as the row says. */
+  undoable: z.boolean(),
 });
 export type AuditView = z.infer<typeof auditShape>;
 

@@ -25,7 +25,7 @@ export const isScope = (text: string): text is Scope => (scopes as readonly stri
 
 /** Calls about the caller's own ways in, and about the whole machine. */
 const ofAccount =
-  /^(user\.(update_self|close_self|access_token|access_token_get)|second_factor\.(?!reset$)\w+|setup\.run)$/;
+  /^(user\.(update_self|close_self|access_token|access_token_get)|second_factor\.(?!reset$)\w+|setup\.run|audit\.undo)$/;
 
 export function areaOf({ id }: Pick<Endpoint, 'id'>): Area | null {
   if (ofAccount.test(id)) return null;

@@ -8,7 +8,9 @@ import { Role } from '../contract/enum.ts';
 import { AppError } from '../contract/errors.ts';
 import { textIn } from '../contract/language.ts';
 import { areaOf, scopesAllow } from '../contract/scopes.ts';
+import { changesBetween } from '../domain/audit/changes.ts';
 import { handlers } from './admin/handlers.ts';
+import { readThings, thingsOf } from './audited-things.ts';
 import type { Actor, Call, CallMeta, Reply } from './call.ts';
 
 const minRole: Readonly<Record<Exclude<Access, 'local'>, number>> = {
@@ -55,14 +57,18 @@ export async function invoke(id: string, raw: unknown, invocation: Invocation): 
     changed = false;
   };
   const reply = { ...invocation.reply, unchanged };
+  const audited = isPrivileged(row, actor);
+  const things = audited ? await thingsOf(id, services, parsed.data) : [];
+  const before = await readThings(services, things);
   const result = await handler({ ...invocation, reply, input: parsed.data });
-  if (changed && isPrivileged(row, actor)) {
+  if (changed && audited) {
     await services.audit.record({
       action: id,
       actorId: actor.userId,
       actor: actor.username,
       ip: invocation.meta.ip,
       input: parsed.data,
+      changes: changesBetween(before, await readThings(services, things)),
     });
   }
   return result;

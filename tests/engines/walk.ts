@@ -423,9 +423,12 @@ export async function paper(repositories: Repositories): Promise<void> {
   await topUps.pending();
   await topUps.finish(1, 'credited');
   await topUps.callbackPage('credited', 0, 10);
-  const entry = { at: start, actor_id: 1, actor: 'Ann', ip: '', target: '', detail: '' };
+  const entry = { at: start, actor_id: 1, actor: 'Ann', ip: '', target: '', detail: '', changes: '' };
   await Promise.all(['a', 'b', 'c'].map((action) => audit.append({ ...entry, action: `${action.length}` })));
   await audit.page(0, 2);
+  await audit.page(0, 2, { action: '1', actor: 'Ann', target: '', from: start, to: start });
+  await audit.page(0, 2, { action: '2', actor: 'Bob', from: start + 1 });
+  await audit.find(2);
   await audit.after(1, 5);
   await audit.ofTarget('', entry.target, 2);
   await audit.ofTarget('1', entry.target, 5);

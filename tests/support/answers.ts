@@ -725,6 +725,17 @@ const audit = (id: number, action: string): Output<'audit.list'>['items'][number
   target: '7',
   detail: '{"quota":5000000}',
   hash: 'ab'.repeat(32),
+  changes:
+    action === 'option.set'
+      ? [
+          {
+            ...{ kind: 'option', id: 'RetryTimes', field: 'value', member: null, before: null, after: '3' },
+            hidden: false,
+          },
+        ]
+      : [],
+  changes_left: 0,
+  undoable: action === 'option.set',
 });
 
 const changes: Output<'ratio.changes'> = [
@@ -1141,7 +1152,9 @@ export const filled: Answers = {
     every_hours: 24,
     missing: '',
   },
-  'audit.list': page([audit(1, 'user.update'), audit(2, 'user.manage')]),
+  'audit.list': page([audit(1, 'user.update'), audit(2, 'user.manage'), audit(3, 'option.set')]),
+  'audit.get': audit(3, 'option.set'),
+  'audit.undo': { undone: 1 },
   'audit.verify': { checked: 2, broken: null },
   'option.list': optionKeys.map((key) => ({ key, value: textOf(key) })),
   'option.details': optionKeys.map((key) => {

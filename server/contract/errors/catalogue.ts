@@ -76,6 +76,16 @@ export const catalogueErrors = {
     'A target leaves the group that the virtual model must not leave: {path}',
     2,
   ),
+  audit_not_undoable: business(
+    '审计记录 {id} 无法撤销：只能撤销对设置、价格和渠道的修改，且不含密钥',
+    'Entry {id} of the audit trail cannot be undone: only changes of options, prices and channels can, and none of secrets',
+    6,
+  ),
+  audit_changed_since: business(
+    '{what} 在此之后又被修改过，请手动更改',
+    '{what} has been changed since. Change it by hand',
+    6,
+  ),
   upstream_lookup: business('上游查询失败：{detail}', 'The upstream query failed: {detail}', 7),
   balance_unsupported: business('尚未实现', "This provider doesn't offer a balance query", 2),
   fetch_models_key: business('请填写密钥', 'Enter the key', 2),

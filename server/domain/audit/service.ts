@@ -1,8 +1,15 @@
 /** Who changed what with more than a user's rights. */
 import { createHash } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
-import { type AuditEntry, type AuditRow, createAuditRepository } from '../../../db/repositories/audit.ts';
+import {
+  type AuditEntry,
+  type AuditFilter,
+  type AuditRow,
+  createAuditRepository,
+} from '../../../db/repositories/audit.ts';
 import type { AuditView } from '../../contract/entities.ts';
+import { AppError } from '../../contract/errors.ts';
+import { type AuditChanges, changesIn, changesText, isUndoable } from './changes.ts';
 import { auditDetail, auditTarget } from './detail.ts';
 
 export interface AuditDetails {
@@ -12,6 +19,8 @@ export interface AuditDetails {
   readonly actor: string;
   readonly ip: string;
   readonly input: unknown;
+  /** What it changed, where that is known. */
+  readonly changes?: AuditChanges;
 }
 
 export type AuditService = ReturnType<typeof createAudit>;
@@ -30,21 +39,20 @@ const hashOf = (entry: AuditEntry, previousHash: string): string =>
         entry.action,
         entry.target,
         entry.detail,
+        // Rows of builds that kept none have the hash that they had.
+        ...(entry.changes === '' ? [] : [entry.changes]),
       ]),
     )
     .digest('hex');
 
-const view = ({ id, at, actor_id, actor, ip, action, target, detail, hash }: AuditRow): AuditView => ({
-  id,
-  created_at: at,
-  actor_id,
-  actor,
-  ip,
-  action,
-  target,
-  detail,
-  hash,
-});
+function view({ id, at, actor_id, actor, ip, action, target, detail, hash, changes: text }: AuditRow): AuditView {
+  const found = changesIn(text);
+  const { changes, left } = found;
+  return {
+    ...{ id, created_at: at, actor_id, actor, ip, action, target, detail, hash },
+    ...{ changes: [...changes], changes_left: left, undoable: isUndoable(found) },
+  };
+}
 
 export function createAudit(deps: { readonly database: Database; readonly now: () => number }) {
   const repository = createAuditRepository(deps.database, hashOf);
@@ -58,10 +66,17 @@ export function createAudit(deps: { readonly database: Database; readonly now: (
         action: details.action,
         target: auditTarget(details.input),
         detail: auditDetail(details.input),
+        changes: details.changes === undefined ? '' : changesText(details.changes),
       }),
+    /** @throws AppError not_found */
+    async find(id: number): Promise<AuditView> {
+      const row = await repository.find(id);
+      if (row === undefined) throw new AppError('not_found', { what: `audit ${id}` });
+      return view(row);
+    },
     /** @param page 1-based, newest first. */
-    async page(page: number, size: number) {
-      const { rows, total } = await repository.page((page - 1) * size, size);
+    async page(page: number, size: number, filter: AuditFilter = {}) {
+      const { rows, total } = await repository.page((page - 1) * size, size, filter);
       return { items: rows.map(view), page, page_size: size, total };
     },
     /** What was done to one thing, newest first. @param actions what the endpoint's id begins with: `user.` */

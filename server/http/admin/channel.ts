@@ -13,7 +13,7 @@ import { creator } from './token.ts';
 
 const pageSize = (size: number | undefined): number => Math.min(1000, size === undefined || size <= 0 ? 10 : size);
 /** Over the network only a caller who sends the key itself may change where it is sent, the super administrator included. */
-const keyOwnerOf = ({ via }: Actor): KeyOwner => (via === 'local' ? 'owner' : 'other');
+export const keyOwnerOf = ({ via }: Actor): KeyOwner => (via === 'local' ? 'owner' : 'other');
 /** A search has no pages. */
 const searchLimit = 1000;
 /** Fixed, as in the family: clients only look at the id. */
