@@ -15,11 +15,12 @@ afterAll(() => api.close());
 
 const send = async (method: string, path: string, body?: unknown, headers = root) =>
   (await api.send(method, path, body, headers)).body;
+const read = async <Data>(path: string): Promise<Data> => (await send('GET', path)).data as Data;
 const last = async (query = ''): Promise<AuditView> =>
-  (await send('GET', `/api/audit/?p=1&page_size=1${query}`)).data.items[0];
+  (await read<{ items: AuditView[] }>(`/api/audit/?p=1&page_size=1${query}`)).items[0] as AuditView;
 const undo = (id: number, headers = root) => send('POST', `/api/audit/${id}/undo`, {}, headers);
 const option = async (key: string): Promise<string> =>
-  (await send('GET', '/api/option/')).data.find((one: { key: string }) => one.key === key).value;
+  (await read<{ key: string; value: string }[]>('/api/option/')).find((one) => one.key === key)?.value ?? '';
 const set = (key: string, value: string) => send('PUT', '/api/option/', { key, value });
 
 describe('an option', () => {
@@ -54,7 +55,7 @@ describe('an option', () => {
     await set('MinTopUp', '7');
     await undo((await last()).id);
     expect(
-      (await send('GET', '/api/option/details')).data.find((one: { key: string }) => one.key === 'MinTopUp'),
+      (await read<{ key: string; is_set: boolean }[]>('/api/option/details')).find((one) => one.key === 'MinTopUp'),
     ).toMatchObject({ is_set: false });
   });
 
@@ -90,10 +91,10 @@ describe('a channel', () => {
         ...fields,
       })
     ).data as { id: number };
-  const get = async (id: number) => (await send('GET', `/api/channel/${id}`)).data;
+  const get = (id: number) => read<{ status: number }>(`/api/channel/${id}`);
   const idOf = async (fields: object = {}): Promise<number> => {
     await add(fields);
-    return (await send('GET', '/api/channel/?p=0&page_size=1')).data[0].id;
+    return (await read<{ id: number }[]>('/api/channel/?p=0&page_size=1'))[0]?.id ?? 0;
   };
 
   test('is put back in all that the change did', async () => {
@@ -169,7 +170,7 @@ test('entries are found by what was done, by whom, to what and when', async () =
   await set('RetryTimes', '1');
   await set('RetryTimes', '6');
   const found = async (query: string): Promise<AuditView[]> =>
-    (await send('GET', `/api/audit/?p=1&page_size=100&${query}`)).data.items;
+    (await read<{ items: AuditView[] }>(`/api/audit/?p=1&page_size=100&${query}`)).items;
   const now = Math.floor(Date.now() / 1000);
   for (const [query, holds] of [
     ['action=option.', (row: AuditView) => row.action.startsWith('option.')],
@@ -193,8 +194,9 @@ test('only the super administrator may, and no scope of a token', async () => {
   await set('RetryTimes', '7');
   const { id } = await last();
   expect((await undo(id, admin)).success).toBe(false);
-  const { data } = await send('POST', '/api/access_token/', { name: 'scoped', scopes: 'logs,write,settings' });
-  const scoped = { authorization: `Bearer ${data.token}`, 'new-api-user': root['new-api-user'] ?? '' };
+  const { token } = (await send('POST', '/api/access_token/', { name: 'scoped', scopes: 'logs,write,settings' }))
+    .data as { token: string };
+  const scoped = { authorization: `Bearer ${token}`, 'new-api-user': root['new-api-user'] ?? '' };
   expect(await undo(id, scoped)).toMatchObject({ success: false, code: 'scope_too_small' });
   expect(await option('RetryTimes')).toBe('7');
 });
