@@ -86,7 +86,7 @@ async function outputOf(
   // Of long lists the beginning and the end are enough.
   const left = args[0] === 'help' ? 0 : lines.length - mostLines;
   const cut =
-    left <= 0 ? lines : [...lines.slice(0, mostLines - 5), `  … ${left} more lines`, ...lines.slice(lines.length - 5)];
+    left <= 0 ? lines : [...lines.slice(0, mostLines - 5), '  … more lines', ...lines.slice(lines.length - 5)];
   return cut
     .map((line) => line.replaceAll('\u001b', '^'))
     .map((line) => (line.length > mostCells ? `${line.slice(0, mostCells)} …` : line));
