@@ -118,12 +118,32 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     if (missing !== null) options.print(missingPostings(missing));
     ledger.onRejected((ref, reason) => options.print(`settlement of ${ref} was turned down: ${reason}`));
     ledger.onBalance(balances.money.accounts.credit);
+    const { env, print, metrics = null, log = defaultLogSettings } = options;
+    const pulses = Array.from({ length: options.relayThreads }, newPulse);
+    // It opens the database while this thread puts the relays together.
+    let received: (message: FromControl) => void = () => undefined;
+    const control = createControlThread({
+      spawn: () => startThread('control'),
+      order: { place, nativeBinding, setupCode, log, pulses, ...machineOf(files, node, options) },
+      ledgerPort: () => ledgerThread.newPort(controlName),
+      receive: (message) => received(message),
+      lost(reason) {
+        print(`the control thread died and is started again: ${reason}`);
+        relayThreads.tasksLost();
+      },
+      replaced: () => control.send({ kind: 'storage', status: watch.status() }),
+      onFatal: (reason) => fail('control', reason),
+    });
+    threads.push({ terminate: () => void control.stop(0) });
+    const controlStarted = control.start().catch((error: unknown) => {
+      throw error instanceof AppError ? error : new AppError('internal', {}, error);
+    });
+    // Whoever fails first ends the start; what the thread says of its end then is of no use.
+    controlStarted.catch(() => undefined);
     const state = createRelayState(balances.watcher, Date.now);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
     const descriptors = openDescriptors();
-    const { env, print, metrics = null, log = defaultLogSettings } = options;
     const order = orderOf(options, files, before, ledgerThread.sample);
-    const pulses = Array.from({ length: options.relayThreads }, newPulse);
     let handovers: HandoverListener | null = null;
     const sendToControl: RelayPoolDeps['control'] = (message) => {
       if (handovers?.control(message) !== true) control.send(message);
@@ -139,26 +159,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       { files, ledgerPort: ledgerThread.newPort, onFatal: (reason) => fail('relay', reason) },
     );
     threads.push(relayThreads);
-    const control = createControlThread({
-      spawn: () => startThread('control'),
-      order: { place, nativeBinding, setupCode, log, pulses, ...machineOf(files, node, options) },
-      ledgerPort: () => ledgerThread.newPort(controlName),
-      receive: receiveControl({
-        ...{ state, relayThreads, before, slots: slotsFor(ledgerThread, balances.money) },
-        applied: (seq) => control.send({ kind: 'applied', seq }),
-      }),
-      lost(reason) {
-        print(`the control thread died and is started again: ${reason}`);
-        relayThreads.tasksLost();
-      },
-      replaced: () => control.send({ kind: 'storage', status: watch.status() }),
-      onFatal: (reason) => fail('control', reason),
+    received = receiveControl({
+      ...{ state, relayThreads, before, slots: slotsFor(ledgerThread, balances.money) },
+      applied: (seq) => control.send({ kind: 'applied', seq }),
     });
     const watch = watchStorage(ledgerThread, relayThreads, control, print);
     threads.push({ terminate: watch.stop });
-    const setupDone = await control.start().catch((error: unknown) => {
-      throw error instanceof AppError ? error : new AppError('internal', {}, error);
-    });
+    const setupDone = await controlStarted;
     await state.ready;
 
     await before?.reserve({ balances, ledger, control: sendToControl, now: Date.now });
