@@ -16,6 +16,29 @@ const media = (type: 'audio' | 'image', kind: 'base64' | 'url'): ChatEvent =>
     },
   }) as ChatEvent;
 
+test('what counts only for now does not count twice where a defect is met on the way', () => {
+  const tally = new DeliveredTextTally();
+  tally.take({ type: 'text-delta', index: 0, text: 'sent' });
+  const held: ChatEvent = { type: 'text-delta', index: 0, text: 'held' };
+  const calls: ChatEvent = {
+    type: 'unknown',
+    dialect: 'openai-responses',
+    raw: { type: 'web_search_call', action: { type: 'search' } },
+  };
+  const defective = Object.defineProperty({ type: 'text-delta' }, 'text', {
+    get: () => {
+      throw new TypeError('planted');
+    },
+  }) as ChatEvent;
+  for (let at = 0; at < 2; at++)
+    expect(() =>
+      tally.with([held, calls, media('audio', 'base64'), media('image', 'base64'), defective], true),
+    ).toThrow('planted');
+  const { texts, units, audioSeconds, pictures } = tally;
+  expect([texts, units, audioSeconds, pictures, tally.calls]).toEqual([['sent'], 4, 0, 0, undefined]);
+  expect(tally.with([held], true)).toMatchObject({ texts: ['sent', 'held'], units: 8 });
+});
+
 test('sound counts as words, by its seconds, and a picture as one; sound that is named by an address does not', () => {
   const tally = new DeliveredTextTally();
   expect(tally.take(media('audio', 'base64'))).toBe(true);

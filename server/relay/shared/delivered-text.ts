@@ -185,18 +185,21 @@ export class DeliveredTextTally implements DeliveredText {
   with(events: readonly ChatEvent[], isFinal: boolean): DeliveredText {
     const calls = this.calls === undefined ? undefined : { ...this.calls };
     this.mark();
-    for (const event of events) this.take(event);
-    const { texts, choices, units, thoughtUnits, audioSeconds, pictures, fileTokens } = this;
-    const all = {
-      ...{ texts: isFinal ? [...texts] : texts, choices: isFinal && choices !== null ? [...choices] : choices },
-      ...{ units, thoughtUnits },
-      ...{ audioSeconds, pictures, fileTokens },
-      ...(this.calls === undefined ? {} : { calls: { ...this.calls } }),
-    };
-    this.backToMark();
-    if (calls === undefined) delete this.calls;
-    else this.calls = calls;
-    return all;
+    try {
+      for (const event of events) this.take(event);
+      const { texts, choices, units, thoughtUnits, audioSeconds, pictures, fileTokens } = this;
+      return {
+        ...{ texts: isFinal ? [...texts] : texts, choices: isFinal && choices !== null ? [...choices] : choices },
+        ...{ units, thoughtUnits },
+        ...{ audioSeconds, pictures, fileTokens },
+        ...(this.calls === undefined ? {} : { calls: { ...this.calls } }),
+      };
+    } finally {
+      // Who meets a defect here counts again: nothing may count twice.
+      this.backToMark();
+      if (calls === undefined) delete this.calls;
+      else this.calls = calls;
+    }
   }
 
   /** @param form as the answer names it. */

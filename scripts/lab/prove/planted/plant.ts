@@ -85,6 +85,7 @@ function withCalls(text: string, file: string, places: Place[]): string {
 /** Nobody waits for it: a timer's callback, or what a channel's test does before it has a request. */
 const ownSteps = /relay-request\.ts|delivery\/stream\.ts/;
 const timers = /health-report\.ts|affinity\.ts|channel-test\.ts|deadline\.ts|interval-timers\.ts/;
+export const ofTimers = /(?:deadline|interval-timers)\.ts$/;
 
 /** Installs the loader for a checkout; only what is imported afterwards is planted. */
 export function plantIn(root: string) {
