@@ -192,6 +192,16 @@ test('ten parallel answers on a balance for ten are served, and what they cost l
   expect(left()).toBe(10 * (3900 - 3153));
 });
 
+test('of ten streams at once, each waits for what the others hold beyond their price: nine fit behind the one that begins', async () => {
+  const send = await begin({ quota: 400_000 });
+  const request = turn({ stream: true, max_tokens: 8192 });
+  await (await send(request)).text();
+  // Each begins with 4,096 tokens of an answer that may have 8,192, and costs a tenth of that.
+  leave(9 * 3200 + 34_500);
+  const texts = await Promise.all(Array.from({ length: 10 }, async () => (await send(request)).text()));
+  expect(texts.map((text) => text.includes('message_stop'))).toEqual(Array(10).fill(true));
+});
+
 test('all that open requests may cost stays within the balance and the allowance', async () => {
   const send = await begin({ paidIn: 100_000 });
   await (await send()).text();

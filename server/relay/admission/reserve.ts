@@ -260,8 +260,7 @@ function checkAndReserve(core: ReserveCore, reservation: Reservation, shortens: 
   }
   // What cannot grow begins with all that it is likely to cost: the answer is made shorter where that is too much.
   if (!isAffordable || !(isStartable || reservation.staged)) return reserveLess(core, reservation, available, shortens);
-  if (!isStartable && shortens === 'unlessHeld' && !isDecided(reservation, available, unheldFor(reservation)))
-    return false;
+  if (!isStartable && mayWait(reservation, available, shortens)) return false;
   reserveNow(core, reservation);
   return true;
 }
@@ -290,23 +289,18 @@ async function countAndReserve(core: ReserveCore, reservation: Reservation, shor
     plan.estimate.answer?.model.countable === true ? tokens : Math.max(tokens * otherEncodings, minCount(texts));
   reservation.recount(estimate(parsed, plan, counted), { all: tokens, rest: all[texts.length] ?? null });
   findEvidence(core, reservation);
-  const decideNow = () => {
-    const available = availableFor(reservation);
-    if (reservation.max > available || !(canStart(reservation) || reservation.staged))
-      return reserveLess(core, reservation, available, shortens);
-    reserveNow(core, reservation);
-    return true;
-  };
+  const decideNow = () => checkAndReserve(core, reservation, shortens) === true;
   const { account, budgetHolders: holders } = reservation;
   return holders === null ? account.locked(decideNow) : account.lockedWithHolders(holders, decideNow);
 }
 
 /** More than there is was asked for. @returns false where it stays as it is. @throws AppError where no answer that can be paid for is worth asking for. */
 function reserveLess(core: ReserveCore, reservation: Reservation, available: number, shortens: Shortens): boolean {
-  if (shortens === 'no') return false;
-  if (shortens === 'unlessHeld' && !isDecided(reservation, available, unheldFor(reservation))) return false;
-  return reserveShorter(core, reservation, available);
+  return mayWait(reservation, available, shortens) ? false : reserveShorter(core, reservation, available);
 }
+
+const mayWait = (reservation: Reservation, available: number, shortens: Shortens): boolean =>
+  shortens === 'no' || (shortens === 'unlessHeld' && !isDecided(reservation, available, unheldFor(reservation)));
 
 /** A request that is too long for all there is takes what is free as long as that is so much of it; else it waits for more. */
 const freeShare = 1 / 4;
