@@ -1,4 +1,5 @@
 /** What bounds a key, and which of it is nearest to its end: what agents show of a budget, in headers and when they ask. */
+import { budgetWindows } from './budgets.ts';
 import { nextPeriod } from './period.ts';
 import type { BudgetUse, TokenLimits } from './snapshot.ts';
 
@@ -37,6 +38,15 @@ export function allBudgets(funds: KeyFunds, limits: TokenLimits | null, isFree: 
   }
   return uses;
 }
+
+/** From the shorter to what never ends. */
+const order: readonly BudgetUse['kind'][] = [...budgetWindows, 'key', 'balance'];
+
+/** The same with those that the key or its user has for a window, the shorter first. */
+export const withWindows = (uses: readonly BudgetUse[], windows: readonly BudgetUse[]): readonly BudgetUse[] =>
+  windows.length === 0
+    ? uses
+    : [...windows, ...uses].sort((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind));
 
 /** 1 = nothing is left. */
 export const shareOf = ({ limit, used }: BudgetUse): number => (used >= limit ? 1 : used / limit);

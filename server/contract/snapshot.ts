@@ -1,8 +1,7 @@
 /** What the relay knows: plain data published by the control thread, never read from SQL by the relay itself. */
 
-import type { BudgetSnapshot } from './budgets.ts';
+import type { BudgetSnapshot, BudgetWindow } from './budgets.ts';
 import type { FactsOfChannel } from './channel-facts.ts';
-import type { Period } from './period.ts';
 import type { VirtualModel } from './virtual-models.ts';
 
 export interface UserSnapshot {
@@ -57,12 +56,14 @@ export interface RateUse {
   readonly resetMs: number;
 }
 
-/** What bounds a key: its budget of a day or month, its limit, or the balance of its user. */
-export type BudgetKind = Period | 'key' | 'balance';
+/** What bounds a key: its budget of a day or month, one that it or its user has for a window, its limit, or the balance of its user. */
+export type BudgetKind = BudgetWindow | 'key' | 'balance';
 
 /** How much of a budget is used; what open requests hold is not. */
 export interface BudgetUse {
   readonly kind: BudgetKind;
+  /** Absent = quota. */
+  readonly unit?: 'requests' | 'tokens';
   /** Of the balance: what is left of it, and what the key used of it this month. */
   readonly limit: number;
   readonly used: number;

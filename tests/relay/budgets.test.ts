@@ -171,6 +171,56 @@ test('a raise holds until it ends, a reset takes off what was used, a change of 
   expect((await gateway.chat(key, ask)).status).toBe(429);
 });
 
+test('a reset is not undone when a new budget’s earlier use is counted once more', async () => {
+  await open({ quota: 1_000_000 });
+  const { key } = await gateway.token();
+  expect((await gateway.chat(key, ask)).status).toBe(200);
+  await gateway.ledger.drain();
+  const { id } = await budget('user', gateway.userId, 'day', 'requests', 1);
+  await gateway.services.budgets.reset(id);
+  now += 5000;
+  await gateway.services.budgets.tick();
+  expect(await usedOf(id)).toBe(0);
+  const other = await budget('user', gateway.userId, 'week', 'requests', 5);
+  now += 5000;
+  await gateway.services.budgets.tick();
+  expect(await usedOf(other.id)).toBe(1);
+});
+
+test('agents are told of the budgets of their key and user, the two tightest, and of no others', async () => {
+  await open({ quota: 1_000_000 });
+  upstream.script((response) =>
+    sendJson(response, {
+      ...{ id: 'r', object: 'response', status: 'completed', model: 'gpt-4o-mini', output: [] },
+      usage: { input_tokens: 1000, output_tokens: 500, total_tokens: 1500 },
+    }),
+  );
+  const { key, id: token } = await gateway.token();
+  const asked = () => gateway.send(key, '/v1/responses', { model: 'gpt-4o-mini', input: 'hi', max_output_tokens: 600 });
+  const told = ({ headers }: Response) =>
+    ['primary', 'secondary'].map((name) =>
+      ['used-percent', 'window-minutes'].map((of) => headers.get(`x-codex-${name}-${of}`)),
+    );
+  const nothing = [null, null];
+  await budget('site', '', 'day', 'requests', 10);
+  await budget('group', 'default', '5h', 'requests', 10);
+  expect(told(await asked())).toEqual([nothing, nothing]);
+  await budget('user', gateway.userId, 'week', 'requests', 10);
+  expect(told(await asked())).toEqual([['10', '10080'], nothing]);
+  await budget('token', token, '5h', 'tokens', 15_000);
+  await budget('user', gateway.userId, 'month', 'requests', 1000);
+  await budget('user', gateway.userId, 'total', 'requests', 3);
+  // As the answers before left them; the total has no end.
+  expect(told(await asked())).toEqual([
+    ['20', '10080'],
+    ['0.2', '43200'],
+  ]);
+  expect(told(await asked())).toEqual([
+    ['10', '300'],
+    ['30', '10080'],
+  ]);
+});
+
 test('an answer is asked for as long as money and tokens of the budgets reach', async () => {
   await open({ quota: 1_000_000 });
   const { key } = await gateway.token();

@@ -15,6 +15,7 @@ import {
   budgetWindows,
   spanOf,
 } from '../../contract/budgets.ts';
+import type { BudgetUse } from '../../contract/snapshot.ts';
 import { holderStripe, type Memory } from './shared-memory.ts';
 
 /** Cells of a holder's slot, all under its lock: what is held by unit, starts by window, uses by window and unit. */
@@ -126,6 +127,19 @@ export class BudgetedHolder {
       if (isLast) found = { holder: this.kind, window, unit, remain, need: wanted, seconds, resets };
     }
     return found;
+  }
+
+  /** What its user may see of it: how much is used. A hint without the lock. */
+  uses(now: number): BudgetUse[] {
+    return this.bounds.map((bound): BudgetUse => {
+      const { budget, window, unit } = bound;
+      const began = this.cells[HolderSlot.starts + window] ?? 0;
+      const used = bound.startAt(now, began) > began ? 0 : (this.cells[usedCell(window, unit)] ?? 0);
+      const end = bound.endAt(now, began);
+      const resets = Number.isFinite(end) ? end : null;
+      const use = { kind: budget.window, limit: amountOf(budget, now), used, resets };
+      return budget.unit === 'money' ? use : { ...use, unit: budget.unit };
+    });
   }
 
   /** Under the lock. */
@@ -276,6 +290,13 @@ export class BudgetBook {
     return this.holders.values();
   }
 }
+
+/** Budgets of the key and its user, as both may see them: those of a group and of the site are not theirs to know. */
+export const ownUses = (holders: readonly BudgetedHolder[] | null, now: number): readonly BudgetUse[] =>
+  holders === null
+    ? noUses
+    : holders.flatMap((holder) => (holder.kind === 'token' || holder.kind === 'user' ? holder.uses(now) : []));
+const noUses: readonly BudgetUse[] = [];
 
 /** For a note of an open request, and for an end whose money has moved. */
 export function partsOf(holders: readonly BudgetedHolder[] | null, now: number): BudgetParts | undefined {

@@ -219,6 +219,8 @@ export function createBudgets({
     reset(id: number): Promise<BudgetView> {
       return inTurn(async () => {
         const { used, window_at: windowAt } = await view(id);
+        // What was used before it was made is taken off too, and must not be counted again.
+        await repository.update(id, { counted: 1 });
         // The ledger takes off what it has by then.
         if (windowAt !== null && used > 0) await change(id, windowAt, -maxQuota);
         return view(id);

@@ -23,8 +23,11 @@ const thresholds = [0.95, 0.75] as const;
 const centsInDollar = 100;
 /** It says how long a period is, and knows none of what has no end. */
 const groups: Readonly<Record<BudgetKind, string>> = {
+  '5h': 'daily',
   day: 'daily',
+  week: 'monthly',
   month: 'monthly',
+  total: 'monthly',
   key: 'monthly',
   balance: 'monthly',
 };
@@ -98,7 +101,9 @@ export const gateway: GatewayRules = {
     ];
     return { body: { uuid: uuid.join('-'), checksum, settings }, etag: `"${checksum}"` };
   },
-  usage(all, spent, perUnit) {
+  usage(every, spent, perUnit) {
+    // It shows dollars.
+    const all = every.filter(({ unit }) => unit === undefined);
     const tightest = tightestOf(all);
     const cents = (quota: number): number => Math.floor((quota * centsInDollar) / perUnit);
     const percent = (budget: BudgetUse): number => Math.round(utilizationOf(budget) * 100);

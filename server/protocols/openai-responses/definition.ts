@@ -81,11 +81,21 @@ export const definition: ProtocolDefinition = {
   suffix: effortSuffix((body, effort) => [['reasoning', { ...(body.reasoning as object | undefined), effort }]]),
 };
 
-const windowMinutes: Readonly<Partial<Record<BudgetKind, number>>> = { day: 1440, month: 43_200 };
+const windowMinutes: Readonly<Partial<Record<BudgetKind, number>>> = {
+  '5h': 300,
+  day: 1440,
+  week: 10_080,
+  month: 43_200,
+};
 
 /** Codex shows them under `/status`, and warns when little is left: https://github.com/openai/codex/blob/main/codex-rs/codex-api/src/rate_limits.rs */
-function budgetHeaders(budgets: readonly BudgetUse[]): Record<string, string> {
+function budgetHeaders(all: readonly BudgetUse[]): Record<string, string> {
   const headers: Record<string, string> = {};
+  // It shows two: the tightest, and of these the shorter first.
+  const ending = all.filter(({ resets }) => resets !== null);
+  const tightest =
+    ending.length <= 2 ? ending : ending.toSorted((one, other) => shareOf(other) - shareOf(one)).slice(0, 2);
+  const budgets = ending.length <= 2 ? ending : ending.filter((budget) => tightest.includes(budget));
   for (const [at, budget] of budgets.entries()) {
     const name = `x-codex-${at === 0 ? 'primary' : 'secondary'}`;
     headers[`${name}-used-percent`] = String(Math.round(shareOf(budget) * 10_000) / 100);

@@ -1,6 +1,7 @@
 /** How much of what bounds a key is used over the whole site, as answers and questions of agents say it: at most two seconds old. */
 import type { Account } from '../../billing/balances/account.ts';
-import { allBudgets, type KeyFunds, periodBudgets } from '../../contract/key-budgets.ts';
+import { type BudgetedHolder, ownUses } from '../../billing/balances/budgets.ts';
+import { allBudgets, type KeyFunds, periodBudgets, withWindows } from '../../contract/key-budgets.ts';
 import type { BudgetUse, TokenLimits } from '../../contract/snapshot.ts';
 import type { BudgetRules } from '../../protocols/definition.ts';
 import type { Principal } from '../intake/parsed-request.ts';
@@ -46,9 +47,22 @@ export class KeyBudgets {
   }
 
   /** @param isFree nothing is charged to the balance. */
-  of(funds: KeyFunds, kinds: BudgetRules['kinds'], limits: TokenLimits | null, isFree: boolean): readonly BudgetUse[] {
+  of(
+    funds: KeyFunds,
+    kinds: BudgetRules['kinds'],
+    {
+      limits,
+      isFree,
+      holders,
+    }: {
+      readonly limits: TokenLimits | null;
+      readonly isFree: boolean;
+      readonly holders: readonly BudgetedHolder[] | null;
+    },
+  ): readonly BudgetUse[] {
     const now = this.deps.now() / 1000;
-    return kinds === 'periods' ? periodBudgets(funds, limits, now) : allBudgets(funds, limits, isFree, now);
+    const own = kinds === 'periods' ? periodBudgets(funds, limits, now) : allBudgets(funds, limits, isFree, now);
+    return withWindows(own, ownUses(holders, now));
   }
 
   private recent(tokenId: number): KeyFunds | null {

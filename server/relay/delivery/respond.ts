@@ -487,10 +487,12 @@ function addLimits(core: StreamDeps, headers: Record<string, string>, reservatio
 }
 
 /** How the dialect's clients are told of what bounds this key; null = they are not. */
-function budgetRules({ principal: { token }, parsed, plan }: Reservation): BudgetRules | null {
+function budgetRules({ principal: { token }, parsed, plan, budgetHolders }: Reservation): BudgetRules | null {
   const { budgets } = codecFor(parsed.protocol).definition;
   if (budgets === undefined || token === null) return null;
-  return (budgets.kinds === 'periods' ? hasPeriods(token.limits) : plan.settings.agentSignIn) ? budgets : null;
+  return (budgets.kinds === 'periods' ? budgetHolders !== null || hasPeriods(token.limits) : plan.settings.agentSignIn)
+    ? budgets
+    : null;
 }
 
 const hasPeriods = (limits: TokenLimits | null): boolean =>
@@ -513,7 +515,8 @@ function addBudgets(headers: Record<string, string>, { keyBudgets }: StreamDeps,
   const funds = rules === null ? null : keyBudgets.at(reservation.account);
   if (rules === null || funds === null) return;
   const limits = reservation.principal.token?.limits ?? null;
-  Object.assign(headers, rules.headers(keyBudgets.of(funds, rules.kinds, limits, reservation.plan.selfUse)));
+  const { plan, budgetHolders: holders } = reservation;
+  Object.assign(headers, rules.headers(keyBudgets.of(funds, rules.kinds, { limits, isFree: plan.selfUse, holders })));
 }
 
 /** Known once the bill is made. */
