@@ -209,7 +209,7 @@ test('agents are told of the budgets of their key and user, the two tightest, an
   expect(told(await asked())).toEqual([['10', '10080'], nothing]);
   await budget('token', token, '5h', 'tokens', 15_000);
   await budget('user', gateway.userId, 'month', 'requests', 1000);
-  await budget('user', gateway.userId, 'total', 'requests', 3);
+  await budget('user', gateway.userId, 'total', 'requests', 30);
   // As the answers before left them; the total has no end.
   expect(told(await asked())).toEqual([
     ['20', '10080'],
