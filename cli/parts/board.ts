@@ -61,6 +61,8 @@ export interface BoardState {
   readonly filter: string;
   /** The filter is being typed. */
   readonly typing: boolean;
+  /** What is typed to change the selected row; null = nothing is. */
+  readonly change: string | null;
   /** The selected row is opened. */
   readonly opened: boolean;
   /** The keys are listed. */
@@ -72,7 +74,7 @@ export interface BoardState {
 
 export const firstState: BoardState = {
   ...{ view: 'channels', selected: '', filter: '', typing: false, opened: false, help: false, paused: false },
-  message: '',
+  ...{ message: '', change: null },
 };
 
 /** How a line looks, where colours may be used; the words say it too. */
@@ -343,7 +345,7 @@ function resultOf(row: Log, say: Context['say']): string {
   if (row.end_reason === 'refused') return say('拒绝', 'refused');
   if (row.type === errorType) return say('失败', 'FAILED');
   if (row.type !== 2) return say('其他', 'other');
-  return row.end_reason === 'completed' ? 'ok' : say('中断', 'cut');
+  return row.end_reason === 'completed' ? say('成功', 'ok') : say('中断', 'cut');
 }
 
 /** What stands instead of the list when a row is opened. */
@@ -430,6 +432,7 @@ const helpLines = ({ say }: Pick<Context, 'say'>): readonly BoardLine[] =>
     ['/', say('过滤，Esc 清除', 'filter, Esc clears it')],
     ['t', say('测试所选渠道', 'test the selected channel')],
     ['d  e', say('禁用、启用所选渠道或密钥', 'disable or enable the selected channel or key')],
+    ['c', say('修改所选渠道或密钥：priority=5', 'change the selected channel or key: priority=5')],
     ['o', say('在控制台中的地址', 'its address in the console')],
     ['space', say('暂停', 'pause')],
     ['?  q', say('本帮助，退出', 'this help, quit')],
@@ -460,18 +463,21 @@ export function boardLines(painter: Painter): BoardLine[] {
   const height = Math.max(1, room.rows - 1 - headLines - footLines);
   const listed = state.help ? helpLines(context) : bodyOf(painter, height);
   const body = [...listed, ...latest(painter, height - listed.length)];
-  const keys = state.typing
-    ? say('Enter 应用  Esc 清除', 'Enter applies  Esc clears')
-    : state.opened || state.help
-      ? say('Esc 返回  q 退出', 'Esc back  q quit')
-      : say(
-          '↑↓ 选择  Enter 打开  t 测试  d 禁用  / 过滤  1-4 视图  ? 帮助  q 退出',
-          '↑↓ select  Enter open  t test  d disable  / filter  1-4 view  ? help  q quit',
-        );
+  const changed = state.change === null ? '' : say(`修改 ${state.change}_`, `change ${state.change}_`);
+  const foot = [changed, state.message].filter((words) => words !== '').join('  · ');
+  const keys =
+    state.typing || state.change !== null
+      ? say('Enter 应用  Esc 清除', 'Enter applies  Esc clears')
+      : state.opened || state.help
+        ? say('Esc 返回  q 退出', 'Esc back  q quit')
+        : say(
+            '↑↓ 选择  Enter 打开  t 测试  d 禁用  / 过滤  1-4 视图  ? 帮助  q 退出',
+            '↑↓ select  Enter open  t test  d disable  / filter  1-4 view  ? help  q quit',
+          );
   return [
     ...head,
     ...Array.from({ length: height }, (_, at) => body[at] ?? line('')),
-    line(shorten(state.message, room.columns), state.message === '' ? 'plain' : 'warn'),
+    line(shorten(foot, room.columns), foot === '' ? 'plain' : 'warn'),
     line(shorten(keys, room.columns), 'dim'),
   ];
 }

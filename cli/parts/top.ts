@@ -97,10 +97,11 @@ export function withMinute(top: Top, { seconds, channels, models }: Recent): Top
 const minFailing = 3;
 
 /** Windows of traffic come a little later than what the minute shows. */
-const stateNow = (state: ChannelState, { requests, success }: Minute): ChannelState =>
-  state !== 'disabled' && state !== 'failing' && requests >= minFailing && success !== null && success < 50
-    ? 'failing'
-    : state;
+function stateNow(state: ChannelState, { requests, success }: Minute): ChannelState {
+  if (state === 'disabled' || state === 'failing') return state;
+  if (requests >= minFailing && success !== null && success < 50) return 'failing';
+  return requests > 0 && state === 'idle' ? 'serving' : state;
+}
 
 /** Of what the hour does not have yet. */
 export const newRow = (figures: Recent['total'], seconds: number): Omit<TopRow, 'name'> => ({

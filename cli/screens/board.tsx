@@ -17,6 +17,7 @@ import {
   type Look,
   placeOf,
 } from '../parts/board.ts';
+import { changeOf } from '../parts/board-change.ts';
 import { BoardSource } from '../parts/board-source.ts';
 import { type Money, moneyOf } from '../parts/money.ts';
 import { stage } from './stage.tsx';
@@ -51,6 +52,11 @@ export function pressed(state: BoardState, { input, key }: Pressed, data: BoardD
     if (key.escape) return { ...state, typing: false, filter: '' };
     if (key.backspace || key.delete) return { ...state, filter: state.filter.slice(0, -1) };
     return key.ctrl || key.meta || key.tab ? state : { ...state, filter: state.filter + input };
+  }
+  if (state.change !== null) {
+    if (key.return || key.escape) return { ...state, change: null, message: '' };
+    if (key.backspace || key.delete) return { ...state, change: state.change.slice(0, -1) };
+    return key.ctrl || key.meta || key.tab ? state : { ...state, change: state.change + input };
   }
   if (key.escape) {
     if (state.help) return { ...state, help: false };
@@ -143,7 +149,7 @@ function Board({ context, onEnd }: BoardProps) {
 
   /** What a key asks for beside the picture. @returns whether it was one of these. */
   const act = (input: string): boolean => {
-    if (data === null || state.typing || !['t', 'd', 'e', 'o'].includes(input)) return false;
+    if (data === null || state.typing || !['t', 'd', 'e', 'o', 'c'].includes(input)) return false;
     const items = itemsOf(data, state);
     const id = Number(items[placeOf(items, state.selected)]?.key ?? 0);
     const { view } = state;
@@ -167,6 +173,10 @@ function Board({ context, onEnd }: BoardProps) {
           ? data.keys.find((one) => one.id === id)?.name
           : undefined;
     if (name === undefined || (input === 't' && view !== 'channels')) return false;
+    if (input === 'c') {
+      change((old) => ({ ...old, change: '', message: '' }));
+      return true;
+    }
     if (input === 't') {
       report(say(`正在测试 ${name} …`, `testing ${name} …`));
       run(async () => {
@@ -193,17 +203,38 @@ function Board({ context, onEnd }: BoardProps) {
     return true;
   };
 
+  /** What was typed for the selected row. @returns false where it makes no sense: it stays there to be corrected. */
+  const applyChange = (typed: string): boolean => {
+    const { view } = state;
+    if (data === null || (view !== 'channels' && view !== 'keys')) return true;
+    const items = itemsOf(data, state);
+    const id = Number(items[placeOf(items, state.selected)]?.key ?? 0);
+    const wanted = changeOf(view, typed, context);
+    if ('wrong' in wanted) {
+      report(wanted.wrong);
+      return false;
+    }
+    run(async () => {
+      const client = await context.client();
+      if (view === 'channels') await client.call('channel.update', { id, ...wanted.fields });
+      else await client.call('token.update', { id, ...wanted.fields });
+      return say(`已修改：${wanted.words}`, `changed: ${wanted.words}`);
+    });
+    return true;
+  };
+
   useInput((input, key) => {
+    if (state.change !== null && key.return && !applyChange(state.change)) return;
     if (order !== null) {
       setOrder(null);
       if (input === 'y') run(order.run);
       else report(say('未作修改', 'nothing was changed'));
       return;
     }
-    if (input === 'q' && !state.typing) return onEnd();
+    if (input === 'q' && !state.typing && state.change === null) return onEnd();
     // What is pasted, or typed faster than it is read, comes as one.
     const each = input.length > 1 ? [...input] : [input];
-    if (each.length === 1 && act(input)) return;
+    if (each.length === 1 && state.change === null && act(input)) return;
     const page = Math.max(1, rows - pageMargin);
     change((old) => each.reduce((state, one) => pressed(state, { input: one, key: { ...key } }, data, page), old));
   });

@@ -11,6 +11,7 @@ import {
   itemsOf,
   sparkline,
 } from '../../cli/parts/board.ts';
+import { changeOf } from '../../cli/parts/board-change.ts';
 import type { Money } from '../../cli/parts/money.ts';
 import { namesNoCommand } from '../../cli/program.ts';
 import { pressed } from '../../cli/screens/board.tsx';
@@ -149,6 +150,40 @@ test('while a filter is typed every key is a letter of it, and it looks at all t
   expect(keys('主要', 'channels')).toEqual(['1']);
   expect(keys('FAILING', 'channels')).toEqual(['3']);
   expect(keys('mira', 'keys')).toEqual(['31']);
+});
+
+test.each([
+  ['channels', 'priority=-5 weight=2', { priority: -5, weight: 2 }],
+  ['channels', ' name=two words  tag= ', { name: 'two words', tag: '' }],
+  ['keys', 'rpm=0 name=a=b', { rpm_limit: 0, name: 'a=b' }],
+] as const)('a change of %s: %s', (view, typed, fields) => {
+  expect(changeOf(view, typed, context('en'))).toMatchObject({ fields });
+});
+
+test.each([
+  ['channels', 'key=sk-x', 'NAME=VALUE'],
+  ['channels', 'constructor=1', 'NAME=VALUE'],
+  ['channels', 'priority', 'NAME=VALUE'],
+  ['channels', '', 'NAME=VALUE'],
+  ['channels', 'name=', 'empty'],
+  ['channels', 'weight=-1', 'weight'],
+  ['channels', 'weight=1.5', 'weight'],
+  ['keys', 'rpm=many', 'rpm'],
+  ['keys', 'priority=1', 'rpm, tpm'],
+] as const)('a change of %s that makes no sense is said and not sent: %s', (view, typed, words) => {
+  expect(changeOf(view, typed, context('en'))).toMatchObject({ wrong: expect.stringContaining(words) });
+});
+
+test('while a change is typed every key is a letter of it, and Esc gives it up', () => {
+  const typing = { ...firstState, change: 'pri' };
+  const after = (input: string, key = {}) => pressed(typing, { input, key }, data, 10).change;
+  expect([after('q'), after('d'), after('2'), after('', { backspace: true })]).toEqual(['priq', 'prid', 'pri2', 'pr']);
+  expect([after('', { escape: true }), after('', { return: true }), after('x', { ctrl: true })]).toEqual([
+    null,
+    null,
+    'pri',
+  ]);
+  expect(texts({ change: 'priority=5' }).at(-2)).toBe('change priority=5_');
 });
 
 test('no command, or only which gateway, is the board', () => {

@@ -179,10 +179,7 @@ const haproxy: Kind = {
     },
     { check: 'methods', plus: ['http-request deny deny_status 405 if { method PUT PATCH DELETE }'] },
     { check: 'path', plus: ['http-request replace-path (.*)%2F(.*) \\1/\\2'] },
-    {
-      check: 'compression',
-      plus: ['filter compression', 'compression algo gzip', 'compression type text/event-stream'],
-    },
+    // It compresses nothing that says `no-transform`, as streams do.
     { check: 'streams', plus: ['http-response wait-for-body time 10s'] },
     { check: 'reach', dead: true },
   ],
