@@ -55,8 +55,8 @@ export function pressed(state: BoardState, { input, key }: Pressed, data: BoardD
   }
   if (state.change !== null) {
     if (key.return || key.escape) return { ...state, change: null, message: '' };
-    if (key.backspace || key.delete) return { ...state, change: state.change.slice(0, -1) };
-    return key.ctrl || key.meta || key.tab ? state : { ...state, change: state.change + input };
+    if (key.backspace || key.delete) return { ...state, change: state.change.slice(0, -1), message: '' };
+    return key.ctrl || key.meta || key.tab ? state : { ...state, change: state.change + input, message: '' };
   }
   if (key.escape) {
     if (state.help) return { ...state, help: false };
