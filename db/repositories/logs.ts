@@ -102,7 +102,8 @@ export function createLogsRepository(database: Database) {
   const groupColumns: Readonly<Record<LogGroupBy, readonly [RawBuilder<string>, readonly RawBuilder<unknown>[]]>> = {
     token: [sql<string>`max(logs.token_name)`, [sql`logs.token_id`]],
     group: [sql<string>`logs.group_name`, [sql`logs.group_name`]],
-    tag: [sql<string>`coalesce((SELECT tag FROM channels WHERE channels.id = logs.channel_id), '')`, [sql`1`]],
+    // Its channels' tags are looked up once and not for each row.
+    tag: [sql<string>`CAST(logs.channel_id AS TEXT)`, [sql`logs.channel_id`]],
     hour: [sql<string>`CAST(logs.created_at - logs.created_at % 3600 AS TEXT)`, [sql`1`]],
     day: [sql<string>`CAST(logs.created_at - logs.created_at % 86400 AS TEXT)`, [sql`1`]],
   };
@@ -121,6 +122,24 @@ export function createLogsRepository(database: Database) {
         .execute())
         texts.set(`${row.user_id} ${row.id}`, row.text);
     return (user: number, id: number): string => (id === otherName ? otherText : (texts.get(`${user} ${id}`) ?? ''));
+  };
+
+  /** @param groups by channel. @returns the dearest first. */
+  const byTag = async (groups: readonly LogGroup[]): Promise<LogGroup[]> => {
+    const channels = await query.selectFrom('channels').select(['id', 'tag']).execute();
+    const tags = new Map(channels.map(({ id, tag }) => [String(id), tag]));
+    const found = new Map<string, LogGroup>();
+    for (const group of groups) {
+      const name = tags.get(group.name) ?? '';
+      const known = found.get(name);
+      found.set(name, {
+        ...{ name, username: '' },
+        requests: group.requests + (known?.requests ?? 0),
+        tokens: group.tokens + (known?.tokens ?? 0),
+        quota: group.quota + (known?.quota ?? 0),
+      });
+    }
+    return [...found.values()].sort((one, other) => other.quota - one.quota);
   };
 
   const usersOf = async (ids: readonly number[]): Promise<ReadonlyMap<number, string>> =>
@@ -238,7 +257,7 @@ export function createLogsRepository(database: Database) {
     groups: async (filter: LogFilter, by: LogGroupBy, limit: number): Promise<LogGroup[]> => {
       const [name, keys] = groupColumns[by];
       const isTime = by === 'hour' || by === 'day';
-      return await (await plan({ ...ofEverybody(filter), type: LogType.consume }))(
+      const found = await (await plan({ ...ofEverybody(filter), type: LogType.consume }))(
         query
           .selectFrom('logs')
           .select([
@@ -249,8 +268,9 @@ export function createLogsRepository(database: Database) {
       )
         .groupBy([...keys])
         .orderBy(isTime ? sql`1` : sql`sum(logs.quota)`, isTime ? 'asc' : 'desc')
-        .limit(limit)
+        .$if(by !== 'tag', (one) => one.limit(limit))
         .execute();
+      return by === 'tag' ? (await byTag(found)).slice(0, limit) : found;
     },
     /** By a name that clients give: each user's for himself, the dearest first; requests without one are not among them. */
     namedGroups: async (filter: LogFilter, kind: NameKind, limit: number): Promise<LogGroup[]> => {

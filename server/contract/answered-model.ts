@@ -18,8 +18,8 @@ export function plainModel(name: string): string {
   return bare.replace(ending, '').replace(/[._]/g, '-');
 }
 
-/** What is sold under a name, whoever serves it; null = nothing: it may be a deployment, or a router. */
-const soldAs = (tables: Pick<PriceTables, 'modelRatio' | 'modelPrice'>, name: string): string | null => {
+/** The name in the price tables under which a model is sold, whoever serves it; null = none: it may be a deployment, or a router. */
+export const soldAs = (tables: Pick<PriceTables, 'modelRatio' | 'modelPrice'>, name: string): string | null => {
   const prefix = name.slice(0, Math.max(0, name.indexOf('/')));
   return pricedName(tables, name, [prefix]) ?? pricedName(tables, plainModel(name), []);
 };

@@ -1,5 +1,5 @@
 /** Which model answered: what the upstream says of itself beside what was sent, in the row, in the counts and in an alert. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isOtherModel, plainModel, requestIdIn, statedCostIn } from '../../server/contract/answered-model.ts';
 import { sharedGateway } from '../support/shared-gateway.ts';
 import { sendJson, sendStream } from '../support/upstream.ts';
@@ -133,6 +133,59 @@ test('another name of the same model is kept and not marked, the same name is no
   const same = await adminOf();
   expect(same.answered_model).toBeUndefined();
   expect(same.upstream_request_id).toBeUndefined();
+});
+
+describe('billed as the answered model', () => {
+  const yes = { setting: '{"bill_answered":true,"trusted_usage":true}' };
+  const dollars = { prompt_tokens: 1000, completion_tokens: 500, total_tokens: 1500 };
+  /** @returns quota of the row, and the model whose price it had; '' = the one that was asked for. */
+  const bill = async (setting: string, model: string, more: object = {}) => {
+    await gateway.option('ModelRatio', '{"gpt-4o":1.25,"gpt-4o-mini":0.075,"o3":5,"none-free":0}');
+    await gateway.option('ModelPrice', '{"per-call":0.001}');
+    await gateway.option('CompletionRatio', '{}');
+    const { items } = await gateway.services.channels.list({}, 0, 100);
+    for (const { id } of items) await gateway.services.channels.remove(id);
+    await gateway.channel(upstream.url, { models: 'gpt-4o', setting });
+    upstream.script((response) => sendJson(response, { ...answer(model), usage: dollars, ...more }));
+    await ask(false);
+    const log = await row();
+    const { priced_as: as = '' } = JSON.parse(log?.other ?? '{}') as { priced_as?: string };
+    return [log?.quota, as];
+  };
+
+  test('where it is cheaper, its channel wants it and is trusted', async () => {
+    const asked = await bill('', 'gpt-4o-mini-2024-07-18');
+    expect(asked[1]).toBe('');
+    const [cheaper = 0, as] = await bill(yes.setting, 'gpt-4o-mini-2024-07-18');
+    expect(as).toBe('gpt-4o-mini');
+    expect(Number(cheaper)).toBeLessThan(Number(asked[0]) / 10);
+    expect(Number(cheaper)).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['the channel does not want it', '{"trusted_usage":true}', 'gpt-4o-mini'],
+    ['the channel wants something else', '{"bill_answered":"yes","trusted_usage":true}', 'gpt-4o-mini'],
+    ['the channel is not trusted', '{"bill_answered":true,"trusted_usage":false}', 'gpt-4o-mini'],
+    ["its trust is the usual one, and the address is not the provider's", '{"bill_answered":true}', 'gpt-4o-mini'],
+    ['it is dearer', yes.setting, 'o3'],
+    ['it is the same model', yes.setting, 'gpt-4o-2024-08-06'],
+    ['the site does not sell it', yes.setting, 'unknown-model'],
+    ['it costs nothing', yes.setting, 'none-free'],
+    ['it has a price for each call', yes.setting, 'per-call'],
+  ])('not where %s', async (_why, setting, model) => {
+    const [asked] = await bill('', 'gpt-4o');
+    expect(await bill(setting, model)).toEqual([asked, '']);
+  });
+
+  test('not where the upstream reports no usage', async () => {
+    const [, as] = await bill(yes.setting, 'gpt-4o-mini', { usage: undefined });
+    expect(as).toBe('');
+  });
+
+  test('a row that was billed so recomputes', async () => {
+    await bill(yes.setting, 'gpt-4o-mini');
+    expect((await gateway.services.logs.verify({})).unequal).toBe(0);
+  });
 });
 
 test.each([

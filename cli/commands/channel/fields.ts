@@ -151,6 +151,7 @@ export function settingOf(flags: FlagValues, before: string): string | undefined
   const streams = wordOf(flags, 'streams', 'streams', ['always', 'never', 'default']);
   const ids = wordOf(flags, 'unknownIds', 'unknown-ids', ['allow', 'refuse', 'default']);
   const trusted = wordOf(flags, 'trustedUsage', 'trusted-usage', ['on', 'off', 'default']);
+  const answered = wordOf(flags, 'billAnswered', 'bill-answered', ['on', 'off']);
   const keys = wordOf(flags, 'keyMode', 'key-mode', ['turn', 'random']);
   const first = wholeNumber(text(flags.firstByteSeconds), '--first-byte-seconds');
   const idle = wholeNumber(text(flags.idleSeconds), '--idle-seconds');
@@ -158,7 +159,7 @@ export function settingOf(flags: FlagValues, before: string): string | undefined
   const region = typeof flags.region === 'string' ? flags.region.trim() : undefined;
   const spoken = text(flags.dialect);
   if (
-    [tiers, marks, order, streams, ids, trusted, keys, first, idle, off, region, spoken].every(
+    [tiers, marks, order, streams, ids, trusted, answered, keys, first, idle, off, region, spoken].every(
       (setting) => setting === undefined,
     )
   )
@@ -176,6 +177,7 @@ export function settingOf(flags: FlagValues, before: string): string | undefined
   put('upstream_streams', streams, streams === 'default' ? undefined : streams);
   put('unknown_ids', ids, ids === 'default' ? undefined : ids);
   put('trusted_usage', trusted, trusted === 'default' ? undefined : trusted === 'on');
+  put('bill_answered', answered, answered === 'on' ? true : undefined);
   put('key_mode', keys, keys);
   put('first_byte_seconds', first, first || undefined);
   put('upstream_idle_seconds', idle, idle || undefined);

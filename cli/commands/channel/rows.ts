@@ -49,6 +49,11 @@ const fields: readonly Flag[] = [
     en: 'what it reports of usage lets requests hold less: on, off, default',
   },
   {
+    flag: '--bill-answered <mode>',
+    zh: '应答模型更便宜时按它计费：on、off',
+    en: 'charge a cheaper model that answered: on, off',
+  },
+  {
     flag: '--region <name>',
     zh: '价格区域，留空则删除',
     en: 'region whose price factor holds; empty removes it',

@@ -208,7 +208,8 @@ function mayBeProven({ operation, compaction }: ParsedRequest, { prices, request
 
 const isCheaperRead = ({ prices }: Plan): boolean => weightOf(prices, 'cacheRead') < 1;
 
-function isTrusted({ type, baseUrl, setting }: ChannelSnapshot): boolean {
+/** Its reports of usage are believed for more than the charge that they make. */
+export function isTrusted({ type, baseUrl, setting }: ChannelSnapshot): boolean {
   const provider = providerByType(type);
   return provider !== undefined && trustsUsage(provider, baseUrl, setting.trusted_usage);
 }

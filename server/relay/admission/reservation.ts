@@ -566,7 +566,7 @@ export class Reservation {
   }
 
   /** @returns the model that the upstream says it answered with, where it is not the one that was sent. */
-  private otherModel({ upstreamModel, usage }: Pick<Finish, 'upstreamModel' | 'usage'>): string | null {
+  otherModel({ upstreamModel, usage }: Pick<Finish, 'upstreamModel' | 'usage'>): string | null {
     const { answeredModel: answered, parsed, plan } = this;
     if (answered === null || usage === null || upstreamModel === '' || answered === upstreamModel) return null;
     const models = { sent: upstreamModel, requested: parsed.model, answered };

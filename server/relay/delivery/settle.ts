@@ -1,8 +1,11 @@
 /** The end of a request, whatever was asked for: what its response says about the channel, what it cost (reported usage, else a local count of what went in and came out), and the one entry of its money. */
 
+import { soldAs } from '../../contract/answered-model.ts';
 import type { EndReason, UsageSource } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
-import { completionTokensOf } from '../../contract/pricing/charge.ts';
+import { completionTokensOf, quotaOf } from '../../contract/pricing/charge.ts';
+import type { Prices } from '../../contract/pricing/price.ts';
+import { resolvePrices } from '../../contract/pricing/tables.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { FinishReason, Usage } from '../../protocols/canonical.ts';
 import type { ClientError } from '../../protocols/codec.ts';
@@ -11,7 +14,7 @@ import { hostedCallsIn } from '../../protocols/shared/tool-usage.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';
 import type { SentModifiers } from '../../routing/offers.ts';
 import type { TokenCounter } from '../admission/counting/counter.ts';
-import type { Evidence } from '../admission/evidence.ts';
+import { type Evidence, isTrusted } from '../admission/evidence.ts';
 import { countLocally, finalPrices } from '../admission/meter.ts';
 import { reportedPrices, withUses } from '../admission/modifiers.ts';
 import type { Reservation } from '../admission/reservation.ts';
@@ -251,7 +254,7 @@ export function finishRequest(
   const { parsed, plan } = reservation;
   const { body = null, reported = ended.usage } = ended;
   const modifiers = served?.modifiers;
-  const prices =
+  const requestedPrices =
     served === null || modifiers === undefined
       ? plan.prices
       : reportedPrices(
@@ -260,6 +263,11 @@ export function finishRequest(
           { model: parsed.model, upstreamModel: served.upstreamModel, modifiers },
           reported,
         );
+  const cheaper =
+    served?.channel.setting.bill_answered === true && ended.usageSource === 'reported' && reported !== null
+      ? answeredPrices(reservation, served, reported, requestedPrices)
+      : null;
+  const prices = cheaper ?? requestedPrices;
   // Member by member: this runs for each request, and copies of whole objects cost as much as all the rest of it.
   return reservation.finish({
     endReason: ended.endReason,
@@ -285,6 +293,24 @@ export function finishRequest(
     compaction: served?.compaction ?? undefined,
     answer: body,
   });
+}
+
+/** The prices of the model that answered in place of the one that was sent, where they come to less and its channel is trusted. */
+function answeredPrices(
+  reservation: Reservation,
+  { channel, upstreamModel, modifiers }: Served,
+  usage: Usage,
+  requested: Prices,
+): Prices | null {
+  const { parsed, plan } = reservation;
+  if (modifiers === undefined || parsed.operation !== 'chat' || requested.modelPrice !== null) return null;
+  const model = isTrusted(channel) ? reservation.otherModel({ upstreamModel, usage }) : null;
+  const name = model === null ? null : soldAs(plan.pricing.tables, model);
+  const own = name === null ? null : resolvePrices(plan.pricing.tables, name, plan.pricing);
+  // A price of zero is a model of a list, or a mistake: nobody is served for nothing because an upstream names it.
+  if (name === null || own === null || own.modelPrice !== null || own.modelRatio === 0) return null;
+  const prices = reportedPrices(own, plan.pricing, { model: name, upstreamModel: name, modifiers }, usage);
+  return quotaOf(usage, prices) < quotaOf(usage, requested) ? { ...prices, listedAs: name } : null;
 }
 
 /** The end of whatever no other step has ended: charged for nothing, and over. Does nothing where all is over. Never throws. */

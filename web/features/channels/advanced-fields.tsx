@@ -127,6 +127,24 @@ function TrustedUsageField({ form, onChange }: Omit<AdvancedFieldsProps, 'provid
   );
 }
 
+function BillAnsweredField({ form, onChange }: Omit<AdvancedFieldsProps, 'provider'>) {
+  const { t } = useTranslation();
+  const setting = settingIn(form.setting);
+  return (
+    <SelectField
+      label={t('channels.billAnswered')}
+      help={t('channels.billAnsweredHelp')}
+      value={setting?.bill_answered === true ? 'true' : ''}
+      disabled={setting === null}
+      options={[
+        ['', t('channels.billAnsweredNo')],
+        ['true', t('channels.billAnsweredYes')],
+      ]}
+      onChange={(value) => onChange({ setting: withSetting(form.setting, 'bill_answered', value === 'true') })}
+    />
+  );
+}
+
 function SystemMessagesField({ form, onChange }: Omit<AdvancedFieldsProps, 'provider'>) {
   const { t } = useTranslation();
   const setting = settingIn(form.setting);
@@ -321,6 +339,7 @@ export function AdvancedFields({ form, provider, onChange }: AdvancedFieldsProps
         <StreamsField {...both} />
         <UnknownIdsField {...both} />
         <TrustedUsageField {...both} />
+        <BillAnsweredField {...both} />
       </Part>
       <Part title={t('channels.partUpstream')}>
         {provider?.organization || form.openai_organization !== ''

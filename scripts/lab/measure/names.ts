@@ -1,0 +1,99 @@
+/**
+ * How fast a log is grouped by who asked, and whether groups come to the unit: `node scripts/launch.mjs lab/measure/names [rows] [--postgres]`.
+ * With the flag on a PostgreSQL server of its own. 50 users, 20 sessions each a day, five end users a session. Goal: 200 ms each of 1,000,000 rows.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { migrate } from '../../../db/migrate.ts';
+import { type Database, openDatabase } from '../../../db/open.ts';
+import { migratePostgres } from '../../../db/postgres/migrate.ts';
+import { openPostgres } from '../../../db/postgres/open.ts';
+import { logGroupings } from '../../../server/contract/names.ts';
+import { createLogs } from '../../../server/domain/logs/service.ts';
+import { postgresPrograms, startPostgres } from '../../servers/postgres.ts';
+
+const args = process.argv.slice(2);
+const rows = Number(args.find((text) => /^\d+$/.test(text)) ?? 1_000_000);
+const goalMs = 200;
+const users = 50;
+const end = Math.floor(Date.UTC(2026, 10, 28) / 1000);
+const daySeconds = 86_400;
+/** All within thirty days. */
+const spacing = (30 * daySeconds) / rows;
+
+const other = JSON.stringify({
+  ...{
+    model_ratio: 1.25,
+    model_price: -1,
+    completion_ratio: 4,
+    group_ratio: 1,
+    cache_ratio: 0.5,
+    input: 1200,
+    output: 80,
+  },
+  ...{ frt: 640, ms: 2210, reasoning_effort: 'medium', request_path: '/v1/responses', cache_tokens: 1000 },
+  admin_info: { use_channel: ['3'], upstream_request_id: 'req_011CSHoEeqs5C35K2UUqR7Fy' },
+});
+
+/** @param series SQL of the numbers 0 to `rows` - 1, as `i`. */
+const fill = (series: string, integer: string): readonly string[] => [
+  `INSERT INTO logs (request_id, created_at, type, user_id, username, token_id, token_name, channel_id, group_name, model_name,
+     prompt_tokens, completion_tokens, quota, other, end_reason, agent_id, session_id, end_user_id, prompt_id)
+   SELECT 'r' || i, ${end} - CAST(i * ${spacing} AS ${integer}), 2, 1 + i % ${users}, 'user' || (1 + i % ${users}), 1 + i % 200, 'key', 1 + i % 8,
+     'default', 'model-' || (i % 12), 1200, 80, 100 + i % 900, '${other}', 'completed',
+     10 + i % 5, 1000 + (i / 1000) * ${users} + i % ${users}, CASE WHEN i % 3 = 0 THEN 500 + i % 250 ELSE 0 END, 100000000 + i / 20
+   FROM ${series}`,
+  `INSERT INTO users (username, password_hash, created_at) SELECT 'user' || i, 'x', 1 FROM ${series} WHERE i < ${users}`,
+];
+
+async function measure(database: Database, vacuum: () => unknown): Promise<boolean> {
+  await vacuum();
+  const logs = createLogs({ database, now: () => end * 1000 });
+  const whole = (await logs.stat({})).quota;
+  let isRight = true;
+  for (const by of logGroupings) {
+    let fastest = Number.POSITIVE_INFINITY;
+    let sum = 0;
+    let groups = 0;
+    for (let times = 0; times < 3; times++) {
+      const started = performance.now();
+      const found = await logs.breakdown({}, by, () => undefined, 10_000_000);
+      fastest = Math.min(fastest, performance.now() - started);
+      sum = found.reduce((all, { quota }) => all + quota, 0);
+      groups = found.length;
+    }
+    const isWhole = sum === whole;
+    isRight &&= isWhole || by === 'project' || by === 'subagent' || by === 'end_user';
+    const verdict = fastest > goalMs ? 'ABOVE THE GOAL' : '';
+    console.log(
+      `${fastest.toFixed(0).padStart(7)} ms  ${String(groups).padStart(7)} groups  ${by}  ${isWhole ? 'all' : 'a part'}  ${verdict}`,
+    );
+  }
+  return isRight;
+}
+
+if (args.includes('--postgres')) {
+  const programs = postgresPrograms();
+  if (programs === null) throw new Error('no PostgreSQL is installed here');
+  const server = await startPostgres(programs);
+  const database = await openPostgres({ engine: 'postgres', url: server.url });
+  await migratePostgres(database);
+  for (const statement of fill(`(SELECT generate_series(0, ${rows - 1}) AS i) AS n`, 'bigint'))
+    await database.pool.query(statement);
+  const isRight = await measure(database, () => database.pool.query('VACUUM ANALYZE logs'));
+  await database.close();
+  server.remove();
+  if (!isRight) process.exitCode = 1;
+} else {
+  const dir = mkdtempSync(join(tmpdir(), 'gateway-names-'));
+  const database = openDatabase(join(dir, 'names.db'));
+  await migrate(database);
+  database.raw.pragma('synchronous = OFF');
+  const series = `(WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows - 1}) SELECT i FROM n)`;
+  for (const statement of fill(series, 'INTEGER')) database.raw.exec(statement);
+  const isRight = await measure(database, () => database.raw.pragma('wal_checkpoint(TRUNCATE)'));
+  await database.close();
+  rmSync(dir, { recursive: true });
+  if (!isRight) process.exitCode = 1;
+}
