@@ -50,6 +50,7 @@ export const nouns: Readonly<Record<string, Pick<Flag, 'zh' | 'en'>>> = {
   token: { zh: 'API 令牌', en: 'API keys' },
   'access-token': { zh: '访问令牌（权限范围）', en: 'access tokens with scopes' },
   user: { zh: '用户', en: 'users' },
+  program: { zh: '已登录的程序', en: 'programs that are signed in' },
   'channel fact': { zh: '渠道上游不接受的单个参数', en: 'single members that the upstream of a channel does not take' },
   'channel key': { zh: '渠道的单个密钥', en: 'single keys of a channel' },
   'ratios proposals': { zh: '等待确认的价格', en: 'prices that wait for a word' },
@@ -86,7 +87,7 @@ export const tasks: readonly (Pick<Flag, 'zh' | 'en'> & { readonly names: readon
   {
     zh: '用户与密钥',
     en: 'People and keys',
-    names: ['token', 'user', 'budget', 'access-token', 'redemption', 'payment', 'statement', 'drawing', 'task'],
+    names: 'token user program budget access-token redemption payment statement drawing task'.split(' '),
   },
   { zh: '设置', en: 'Settings', names: ['option', 'apply', 'diff', 'export', 'import'] },
   {

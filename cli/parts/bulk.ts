@@ -69,7 +69,8 @@ export const removal = <Item extends Thing>(
     | 'redemption.delete'
     | 'access_token.delete'
     | 'virtual_model.delete'
-    | 'budget.delete',
+    | 'budget.delete'
+    | 'sign_in.end',
   find: (client: Client, flags: FlagValues, refs: readonly string[]) => Promise<readonly Item[]>,
   [zh, en]: readonly [zh: string, en: string],
   label: (thing: Item) => string | number = ({ name }) => name,

@@ -104,4 +104,21 @@ export const userRows: readonly CommandRow[] = [
     }),
   ),
   { ...rm, zh: '注销用户', en: 'close accounts' },
+  {
+    name: 'program list',
+    argument: '[user]',
+    zh: '以某用户身份登录的程序（默认自己）',
+    en: 'programs that are signed in as a user (default: yourself)',
+    examples: ['program list', 'program list ann --json'],
+    load: async () => (await import('./programs.ts')).list,
+  },
+  {
+    name: 'program rm',
+    argument: '<id...>',
+    zh: '结束程序登录',
+    en: 'sign programs out',
+    flags: [dryRun],
+    examples: ['program rm 61', 'program rm 61 62 --yes'],
+    load: async () => (await import('./programs.ts')).rm,
+  },
 ];
