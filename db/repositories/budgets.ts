@@ -63,6 +63,9 @@ export function createBudgetsRepository({ query }: Database) {
     find: (id: number): Promise<BudgetRow | undefined> => rows().where('budgets.id', '=', id).executeTakeFirst(),
     of: (holder: BudgetHolder, subject: string): Promise<BudgetRow[]> =>
       rows().where('holder', '=', holder).where('subject', '=', subject).orderBy('budgets.id').execute(),
+    /** By the amount alone, without a raise. */
+    nearlyUsed: (percent: number): Promise<BudgetRow[]> =>
+      rows().where(sql<boolean>`use.used * 100 >= budgets.amount * ${percent}`).execute(),
     /** Whose earlier use is not counted yet. */
     uncounted: (): Promise<BudgetRow[]> => rows().where('counted', '=', 0).execute(),
     count: async (): Promise<number> => {

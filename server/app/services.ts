@@ -35,6 +35,7 @@ import { type ChannelsService, createChannels, type RelayTest } from '../domain/
 import { createUpstreamProbe, type UpstreamProbeService } from '../domain/channels/upstream-probe.ts';
 import { createLogs, type LogsService } from '../domain/logs/service.ts';
 import { createNodes, type NodesService } from '../domain/nodes/service.ts';
+import { type BudgetAlerts, createBudgetAlerts } from '../domain/notifications/budget-alerts.ts';
 import { createNotify } from '../domain/notifications/delivery.ts';
 import { createMailer, type SendMail } from '../domain/notifications/mailer.ts';
 import { createQuotaAlerts, type QuotaAlerts } from '../domain/notifications/quota-alerts.ts';
@@ -121,6 +122,7 @@ export interface Services {
   readonly wallet: WalletService;
   readonly affiliate: AffiliateService;
   readonly quotaAlerts: QuotaAlerts;
+  readonly budgetAlerts: BudgetAlerts;
   readonly alerts: AlertsService;
   readonly backups: ScheduledBackups;
   readonly channels: ChannelsService;
@@ -247,6 +249,7 @@ function createSignIn(serviceDeps: ReturnType<typeof withDefaults>, options: Opt
 }
 
 type NotificationDeps = ServiceDeps & {
+  readonly budgets: BudgetsService;
   readonly options: OptionsService;
   readonly sendMail: SendMail;
   readonly settings: SettingsService;
@@ -259,17 +262,18 @@ type NotificationDeps = ServiceDeps & {
 };
 
 /** Sends notifications outside of the console. */
-const createNotifications = (deps: NotificationDeps) => ({
-  quotaAlerts: createQuotaAlerts({
-    ...deps,
-    notify: createNotify({ ...deps, secretOf: deps.settings.webhookSecret, fetch: deps.userFetch }),
-  }),
-  alerts: createOperatorAlerts({
-    ...deps,
-    fetch: deps.alertFetch,
-    backupMissing: deps.backups.missing,
-  }),
-});
+const createNotifications = (deps: NotificationDeps) => {
+  const notify = createNotify({ ...deps, secretOf: deps.settings.webhookSecret, fetch: deps.userFetch });
+  return {
+    quotaAlerts: createQuotaAlerts({ ...deps, notify }),
+    budgetAlerts: createBudgetAlerts({ ...deps, notify }),
+    alerts: createOperatorAlerts({
+      ...deps,
+      fetch: deps.alertFetch,
+      backupMissing: deps.backups.missing,
+    }),
+  };
+};
 
 export async function createServices(partial: ServiceDeps): Promise<Services> {
   const deps = withDefaults(partial);
@@ -353,6 +357,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     affiliate,
     backups,
     ...createNotifications({
+      budgets,
       ...{ ...deps, options, sendMail, settings, backups, report },
       userFetch: reaching(['https:']),
       alertFetch: reaching(['https:', 'http:']),

@@ -172,6 +172,12 @@ export function createBudgets({
     async list(holder?: BudgetHolder, subject = ''): Promise<BudgetView[]> {
       return viewsOf(await (holder === undefined ? repository.all() : repository.of(holder, subject)));
     },
+    /** Those of which so many percent are used in the window at hand. */
+    async nearlyUsed(percent: number): Promise<BudgetView[]> {
+      return (await viewsOf(await repository.nearlyUsed(percent))).filter(
+        ({ used, bound, window_at: at }) => at !== null && used > 0 && used * 100 >= bound * percent,
+      );
+    },
     get: view,
     /**
      * The one budget of this holder, window and unit: made, or changed. What was used in the window at hand counts.

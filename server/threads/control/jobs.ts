@@ -47,6 +47,7 @@ export function startJobs({ services, feed, turns, cleanupNodes, fresh, report, 
   const jobs = [
     ['tasks', tasksMs, services.tasks.poll],
     ['low balances', alertMs, services.quotaAlerts.look],
+    ['budgets used', alertMs, services.budgetAlerts.look],
     ['alerts', alertMs, alerts],
     ['budgets', budgetMs, services.budgets.tick],
     ['sweep', cleanupMs, cleanup],

@@ -1,0 +1,112 @@
+/** Tells people that a budget is being used up: its user, the owner of its key, or the super administrator for groups and the site. */
+
+import type { Database } from '../../../db/open.ts';
+import { createAlertsRepository } from '../../../db/repositories/alerts.ts';
+import { createTokensRepository } from '../../../db/repositories/tokens.ts';
+import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
+import type { BudgetWindow } from '../../contract/budgets.ts';
+import { Role, UserStatus } from '../../contract/enum.ts';
+import { savedLanguage, textIn } from '../../contract/language.ts';
+import type { BudgetsService, BudgetView } from '../budgets/service.ts';
+import { quotaText } from '../logs/event.ts';
+import type { OptionsService } from '../options/service.ts';
+import type { Notice, Notify } from './notice.ts';
+
+/** Percent; each is told once in a window. */
+const levels = [75, 85, 95, 100] as const;
+const type = 'budget_used';
+
+interface Bilingual {
+  readonly zh: string;
+  readonly en: string;
+}
+
+const windows: Readonly<Record<BudgetWindow, Bilingual>> = {
+  '5h': { zh: '五小时预算', en: 'five-hour budget' },
+  day: { zh: '每日预算', en: 'daily budget' },
+  week: { zh: '每周预算', en: 'weekly budget' },
+  month: { zh: '每月预算', en: 'monthly budget' },
+  total: { zh: '总预算', en: 'total budget' },
+};
+
+const whose = ({ holder, name }: BudgetView): Bilingual =>
+  holder === 'user'
+    ? { zh: '您的', en: 'Your ' }
+    : holder === 'token'
+      ? { zh: `令牌 ${name} 的`, en: `Key ${name}: ` }
+      : holder === 'group'
+        ? { zh: `分组 ${name} 的`, en: `Group ${name}: ` }
+        : { zh: '全站', en: 'The whole site: ' };
+
+export type BudgetAlerts = ReturnType<typeof createBudgetAlerts>;
+
+/** {} where it is none. */
+function settingOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text || '{}')) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+export function createBudgetAlerts(deps: {
+  readonly database: Database;
+  readonly options: OptionsService;
+  readonly budgets: Pick<BudgetsService, 'nearlyUsed'>;
+  readonly notify: Notify;
+  /** A notice that could not be handed over. */
+  readonly report: (error: unknown) => void;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}) {
+  const alerts = createAlertsRepository(deps.database);
+  const users = createUsersRepository(deps.database);
+  const tokens = createTokensRepository(deps.database);
+
+  const recipientOf = async ({ holder, subject }: BudgetView): Promise<UserRow | undefined> => {
+    if (holder === 'group' || holder === 'site') return users.firstWithRole(Role.root);
+    const [key] = holder === 'token' ? await tokens.byIds([Number(subject)]) : [];
+    const userId = holder === 'user' ? Number(subject) : key?.user_id;
+    return userId === undefined ? undefined : (await users.byIds([userId]))[0];
+  };
+
+  const noticeOf = (budget: BudgetView, level: number, setting: string): Notice => {
+    const language = savedLanguage(settingOf(setting)) ?? 'zh';
+    const amount = (value: number) =>
+      budget.unit === 'money' ? quotaText(deps.options, value) : `${value} ${budget.unit}`;
+    const amountZh = (value: number) =>
+      budget.unit === 'requests' ? `${value} 次请求` : budget.unit === 'tokens' ? `${value} tokens` : amount(value);
+    const [owner, window] = [whose(budget), windows[budget.window]];
+    const ends = budget.resets === null ? '' : new Date(budget.resets * 1000).toISOString();
+    const title = { zh: `预算已用 ${level}%`, en: `${level}% of a budget is used` };
+    const content = {
+      zh: `${owner.zh}${window.zh}已用 ${amountZh(budget.used)}，共 ${amountZh(budget.bound)}。${ends === '' ? '' : `${ends} 重置。`}`,
+      en: `${owner.en}${window.en}, ${amount(budget.used)} of ${amount(budget.bound)} used.${ends === '' ? '' : ` It resets at ${ends}.`}`,
+    };
+    const { used, bound } = budget;
+    return {
+      type,
+      title: textIn(title, language),
+      content: textIn(content, language),
+      values: [level, used, bound, ends],
+    };
+  };
+
+  return {
+    /** Each level is told once in a window; of several that were passed at once the highest. */
+    async look(): Promise<void> {
+      const now = Math.floor(deps.now() / 1000);
+      for (const budget of await deps.budgets.nearlyUsed(levels[0])) {
+        const { id, used, bound, window_at: windowAt } = budget;
+        const reached = levels.filter((level) => used * 100 >= bound * level);
+        const user = reached.length === 0 ? undefined : await recipientOf(budget);
+        if (user === undefined || user.status !== UserStatus.enabled) continue;
+        // The turn is taken before sending: a mail server that hangs or fails is not asked again and again.
+        let news = 0;
+        for (const level of reached)
+          if (await alerts.claim(user.id, `budget ${id} ${level}`, now, now - (windowAt ?? 0) + 1)) news = level;
+        if (news > 0) await deps.notify(user, noticeOf(budget, news, user.setting)).catch(deps.report);
+      }
+    },
+  };
+}
