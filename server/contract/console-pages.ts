@@ -29,6 +29,7 @@ export const consolePages = [
   '/user',
   '/user/:id',
   '/nodes',
+  '/audit',
   '/setting',
   '/topup',
   '/statement',

@@ -34,7 +34,7 @@ export interface Page {
   /** Fetches the code of the page. */
   readonly load: () => Promise<ComponentType<PageProps>>;
   /** The least role that sees it; a guest has not logged in. */
-  readonly needs: typeof Role.guest | typeof Role.user | typeof Role.admin;
+  readonly needs: typeof Role.guest | typeof Role.user | typeof Role.admin | typeof Role.root;
   readonly navigation?: Navigation;
 }
 
@@ -220,6 +220,12 @@ export const pages: readonly Page[] = [
       key: 'n',
       when: (status) => status?.several_nodes === true,
     },
+  },
+  {
+    path: '/audit',
+    load: async () => (await import('../features/audit/audit-page.tsx')).AuditPage,
+    needs: Role.root,
+    navigation: { icon: 'history', label: 'audit.title', group: 'nav.admin', key: 'h' },
   },
   {
     path: '/setting',

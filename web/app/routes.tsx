@@ -72,7 +72,7 @@ function Guarded({ screen, params }: GuardedProps) {
   if (needs !== Role.guest && user === null) return <ToLogin />;
   // Other consoles of this family have everybody's settings there.
   if (path === '/setting' && !isAdmin(user)) return <Redirect to="/personal" />;
-  if (needs === Role.admin && !isAdmin(user)) return <NotFoundPage />;
+  if (needs > Role.user && (user?.role ?? Role.guest) < needs) return <NotFoundPage />;
   return (
     <Boundary>
       <Content params={params} />

@@ -2,6 +2,7 @@
 import account from './en/account.json';
 import apiDocs from './en/apiDocs.json';
 import app from './en/app.json';
+import audit from './en/audit.json';
 import channels from './en/channels.json';
 import chat from './en/chat.json';
 import dashboard from './en/dashboard.json';
@@ -35,6 +36,7 @@ export const en = {
   account,
   apiDocs,
   app,
+  audit,
   channels,
   chat,
   dashboard,

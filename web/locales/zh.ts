@@ -2,6 +2,7 @@
 import account from './zh/account.json';
 import apiDocs from './zh/apiDocs.json';
 import app from './zh/app.json';
+import audit from './zh/audit.json';
 import channels from './zh/channels.json';
 import chat from './zh/chat.json';
 import dashboard from './zh/dashboard.json';
@@ -35,6 +36,7 @@ export const zh = {
   account,
   apiDocs,
   app,
+  audit,
   channels,
   chat,
   dashboard,

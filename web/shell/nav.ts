@@ -3,7 +3,6 @@
 import type { User } from '../../server/contract/entities.ts';
 import { Role } from '../../server/contract/enum.ts';
 import { type Navigation, pages } from '../app/pages.tsx';
-import { isAdmin } from '../lib/session.ts';
 import type { Status } from './status.ts';
 
 export interface NavItem extends Navigation {
@@ -16,7 +15,7 @@ export const navItems = (user: User | null, status: Status | undefined): readonl
   user === null
     ? []
     : pages.flatMap(({ path, needs, navigation }) =>
-        navigation !== undefined && (needs !== Role.admin || isAdmin(user)) && (navigation.when?.(status) ?? true)
+        navigation !== undefined && (needs <= Role.user || user.role >= needs) && (navigation.when?.(status) ?? true)
           ? [{ to: path, ...navigation }]
           : [],
       );

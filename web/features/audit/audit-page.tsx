@@ -1,0 +1,129 @@
+/** Who changed what with more than a user's rights, newest first: before and after, and the way back. */
+import { useQueryClient } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import type { AuditView } from '../../../server/contract/entities.ts';
+import { Empty } from '../../components/empty.tsx';
+import { FilterBar } from '../../components/filter-bar.tsx';
+import { ListPage } from '../../components/list-page.tsx';
+import { usePageState } from '../../components/pager.tsx';
+import { RangeControl, useRange } from '../../components/range-control.tsx';
+import type { Column } from '../../components/table/column.ts';
+import { DataTable } from '../../components/table/data-table.tsx';
+import { call } from '../../lib/api.ts';
+import { dateTime } from '../../lib/format.ts';
+import { useList, useOptionalRead } from '../../lib/read.ts';
+import { useUrl } from '../../lib/url.ts';
+import { placeOf } from './change-words.ts';
+import { EntrySheet } from './entry-sheet.tsx';
+
+/** What the ids of calls begin with. */
+const areas = [
+  'option',
+  'ratio',
+  'channel',
+  'virtual_model',
+  'user',
+  'token',
+  'redemption',
+  'wallet',
+  'audit',
+] as const;
+
+export function AuditPage() {
+  const { t } = useTranslation();
+  const client = useQueryClient();
+  const url = useUrl();
+  const pageState = usePageState();
+  const { page, size } = pageState;
+  const range = useRange('all');
+  const area = areas.find((name) => name === url.get('area'));
+  const [actor, target] = [url.get('by'), url.get('target')];
+  const filter = { action: area === undefined ? '' : `${area}.`, actor, target, from: range.from, to: range.to };
+  const list = useList({
+    queryKey: ['audit', page, size, filter],
+    queryFn: () => call('audit.list', { p: page, page_size: size, ...filter }),
+  });
+  const rows = list.data?.items ?? [];
+  const openId = Number(url.get('open')) || 0;
+  const here = rows.find(({ id }) => id === openId);
+  const other = useOptionalRead({
+    queryKey: ['audit', openId],
+    queryFn: () => call('audit.get', { id: openId }),
+    enabled: openId > 0 && list.data !== undefined && here === undefined,
+  }).data;
+  const open = here ?? other;
+  const columns: readonly Column<AuditView>[] = [
+    { id: 'when', header: t('audit.when'), key: true, end: true, cell: (row) => dateTime(row.created_at) },
+    { id: 'who', header: t('audit.who'), key: true, cell: (row) => row.actor },
+    {
+      id: 'action',
+      header: t('audit.action'),
+      key: true,
+      lead: true,
+      cell: (row) => <code className="font-mono text-[12px]">{row.action}</code>,
+    },
+    { id: 'target', header: t('audit.target'), from: 1024, cell: (row) => row.target },
+    {
+      id: 'changes',
+      header: t('audit.changes'),
+      key: true,
+      cell: ({ changes: [first, ...more], changes_left: left }) =>
+        first === undefined ? (
+          <span className="text-ink-3">–</span>
+        ) : (
+          <span className="min-w-0 truncate">
+            {placeOf(t, first)}
+            {more.length + left === 0 ? null : <span className="text-ink-3">{` +${more.length + left}`}</span>}
+          </span>
+        ),
+    },
+    {
+      id: 'from',
+      header: t('audit.from'),
+      from: 1280,
+      cell: (row) => (
+        <span className="text-ink-3">{row.ip === 'local' || row.ip === '' ? t('audit.local') : row.ip}</span>
+      ),
+    },
+  ];
+  return (
+    <ListPage
+      title={t('audit.title')}
+      count={list.data?.total}
+      actions={<RangeControl initial="all" all />}
+      pager={{ ...pageState, total: list.data?.total }}
+      over={
+        open === undefined ? null : (
+          <EntrySheet
+            entry={open}
+            onClose={url.close}
+            onUndone={() => {
+              url.close();
+              void client.invalidateQueries();
+            }}
+          />
+        )
+      }
+    >
+      <DataTable
+        caption={t('audit.title')}
+        rows={rows}
+        columns={columns}
+        list={list}
+        current={openId}
+        storeKey="audit-table-columns"
+        onOpen={({ id }) => url.show(String(id), openId > 0)}
+        bar={
+          <FilterBar
+            filters={[
+              { name: 'area', label: t('audit.area'), options: areas.map((name) => [name, t(`audit.areas.${name}`)]) },
+              { name: 'by', label: t('audit.who') },
+              { name: 'target', label: t('audit.target') },
+            ]}
+          />
+        }
+        empty={<Empty text={t('audit.none')} command="gateway audit list" />}
+      />
+    </ListPage>
+  );
+}
