@@ -27,6 +27,7 @@ const pages = [
   'user',
   'user/edit/1',
   'nodes',
+  'audit',
   'setting?tab=operation',
   'setting?tab=operation&block=unset_models',
   'setting?tab=operation&block=proposals',

@@ -14,6 +14,8 @@ const plain = [
   'channel/add',
   'playground',
   'nodes',
+  'audit',
+  'audit?open=1',
   'personal',
   'midjourney',
   'task',

@@ -47,6 +47,8 @@ const operators = [
   'orders?view=callbacks',
   'user',
   'nodes',
+  'audit',
+  'audit?open=1',
   'log?size=all&type=5',
   'setting?tab=operation&block=visual',
   'setting?tab=operation&block=unset_models',

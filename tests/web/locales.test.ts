@@ -148,6 +148,7 @@ test('every key is used', () => {
     /^tokens\.\w+_(budget|limit)$/,
     /^apiDocs\.(public|key|user|admin|root)$/,
     /^setup\.(open|later)$/,
+    /^audit\.(areas|kind)\.\w+$/,
     /^channels\.(factSource|probeFound)\.\w+$/,
     /^site\.level_\w+$/,
     /^playground\.(temperature|top_p|\w+_penalty|(stop|tools|extra)(Help)?)$/,

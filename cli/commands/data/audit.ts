@@ -65,7 +65,7 @@ export const undo: CommandRun = async (context, _flags, ref) => {
   // What cannot be put back is refused before anybody is asked.
   if (!row.undoable) throw new AppError('audit_not_undoable', { id });
   for (const line of linesOf(context, row)) context.output.note(line);
-  await context.confirm(context.say('恢复到修改之前？', 'Put it back to what it was before?'));
+  await context.confirm(context.say('恢复到修改之前？', 'Undo this change?'));
   const done = await client.call('audit.undo', { id });
   context.output.object(
     done,

@@ -126,7 +126,7 @@ export const dataRows: readonly CommandRow[] = [
     name: 'audit undo',
     argument: '<id>',
     zh: '撤销对设置、价格或渠道的一次修改（此后未再修改时）',
-    en: 'put a change of options, prices or channels back, where nothing has changed since',
+    en: 'undo a change of options, prices or channels, where nothing of it has changed since',
     examples: ['audit undo 42', 'audit undo 42 --yes'],
     load: async () => (await import('./audit.ts')).undo,
   },

@@ -41,7 +41,7 @@ export const auditEndpoints = [
     access: 'root',
     input: z.object({ id }),
     output: z.object({ undone: z.int() }),
-    summary: { zh: '撤销一次修改', en: 'Put back what one change did, where nothing has changed since' },
+    summary: { zh: '撤销一次修改', en: 'Undo one change, where nothing of it has changed since' },
     done: { zh: '已撤销', en: 'Undone' },
   }),
 ] as const;

@@ -8,6 +8,8 @@ pressViews({
   drawings: views.drawings,
   tasks: views.tasks,
   nodes: views.nodes,
+  audit: views.audit,
+  'walk-audit-undo': { ...views['audit-entry'], steps: ['press Undo', 'press Undo'] },
   settings: views.settings,
   'settings-models': { ...views['settings-models'], how: { within: 'form' } },
   'settings-system': { ...views['settings-system'], how: { within: 'form' } },
