@@ -7,6 +7,16 @@ import { escapeLike } from './like.ts';
 
 export type TokenRow = Selectable<TokensTable>;
 
+/** What the relay knows of a key. */
+const relayColumns = [
+  ...(['id', 'user_id', 'name', 'key_hmac', 'old_key_hmac', 'old_key_until', 'status', 'expires_at'] as const),
+  ...(['unlimited', 'quota_limit', 'used_quota', 'model_limits_enabled', 'model_limits', 'allow_ips'] as const),
+  ...(['group_name', 'day_budget', 'month_budget', 'rpm_limit', 'tpm_limit', 'concurrency_limit'] as const),
+  ...(['day_at', 'day_used', 'month_at', 'month_used'] as const),
+] as const;
+
+export type RelayTokenRow = Pick<TokenRow, (typeof relayColumns)[number]>;
+
 export type TokenSort = Sort<(typeof tokenSorts)[number]>;
 
 const sortColumns: Readonly<Record<(typeof tokenSorts)[number], RawBuilder<unknown>>> = {
@@ -52,8 +62,15 @@ export function createTokensRepository({ query, dialect }: Database) {
   return {
     all: (): Promise<TokenRow[]> => live().orderBy('id').execute(),
     /** The next `limit` of all. */
-    after: (id: number, limit: number): Promise<TokenRow[]> =>
-      live().where('id', '>', id).orderBy('id').limit(limit).execute(),
+    after: (id: number, limit: number): Promise<RelayTokenRow[]> =>
+      query
+        .selectFrom('tokens')
+        .select(relayColumns)
+        .where('deleted_at', 'is', null)
+        .where('id', '>', id)
+        .orderBy('id')
+        .limit(limit)
+        .execute(),
     byIds: (ids: readonly number[]): Promise<TokenRow[]> => live().where('id', 'in', ids).orderBy('id').execute(),
     list: (
       filter: TokenFilter,

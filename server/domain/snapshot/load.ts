@@ -6,7 +6,7 @@ import type { Change, Feed } from '../../../db/repositories/changes.ts';
 import { createChannelFactsRepository } from '../../../db/repositories/channel-facts.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createOptionsRepository } from '../../../db/repositories/options.ts';
-import { createTokensRepository, type TokenRow } from '../../../db/repositories/tokens.ts';
+import { createTokensRepository, type RelayTokenRow } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
 import { createVirtualModelsRepository } from '../../../db/repositories/virtual-models.ts';
 import type { BudgetSnapshot } from '../../contract/budgets.ts';
@@ -167,7 +167,7 @@ const userSnapshot = (row: UserRow): UserSnapshot => ({
   setting: objectOf(row.setting),
 });
 
-const tokenSnapshot = (row: TokenRow): TokenSnapshot => ({
+const tokenSnapshot = (row: RelayTokenRow): TokenSnapshot => ({
   id: row.id,
   userId: row.user_id,
   name: row.name,
@@ -188,7 +188,7 @@ const tokenSnapshot = (row: TokenRow): TokenSnapshot => ({
   },
 });
 
-function limitsOf(row: TokenRow): TokenLimits | null {
+function limitsOf(row: RelayTokenRow): TokenLimits | null {
   const limits = {
     dayBudget: row.day_budget,
     monthBudget: row.month_budget,
