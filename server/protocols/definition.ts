@@ -69,6 +69,12 @@ export interface InstructionPlaces {
   readonly isRisky?: true;
 }
 
+/** Where a chat has its system prompt: the first of its turns, a text or blocks, or an object with parts. */
+export interface SystemPlace {
+  readonly member: string;
+  readonly form: 'turns' | 'text' | 'parts';
+}
+
 /** Members that follow from what a model takes. */
 export interface TargetMembers {
   /** Where the conversation stands. */
@@ -287,6 +293,7 @@ export interface ProtocolDefinition {
   /** Absent = a request passes whatever its model is called upstream. */
   readonly matches?: TargetMembers;
   /** Where instructions may stand among the turns, or in a member beside them. Absent = they have a place of their own and no other. */
+  readonly systemPlace: SystemPlace;
   readonly instructions?: InstructionPlaces;
   readonly gate?: GateMembers;
   /** Absent = nothing is known of caches. */

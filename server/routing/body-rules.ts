@@ -456,11 +456,15 @@ function withoutObjects(
   return changed ?? node;
 }
 
+const encoder = new TextEncoder();
+/** Bytes of a text. */
+export const sizeOf = (text: string): number => encoder.encode(text).length;
+
 /** What rules may make of a request's size, whatever it holds. */
 interface RuleBounds {
   /** How often the whole prompt may stand in the body afterwards. */
   readonly factor: number;
-  /** Units of JSON that the rules bring themselves. */
+  /** Bytes of JSON that the rules bring themselves: no fewer than their tokens. */
   readonly length: number;
   /** A limit of the answer may go, or become another one. */
   readonly freesLimit: boolean;
@@ -481,7 +485,7 @@ export function boundsOf(operations: readonly Operation[]): RuleBounds {
       case 'prepend':
       case 'append': {
         const { path, value, mode } = operation;
-        length += lengthOf(value) + path.reduce((sum, { key }) => sum + key.length + 4, 0);
+        length += sizeOf(JSON.stringify(value)) + path.reduce((sum, { key }) => sum + sizeOf(key) + 4, 0);
         if (path.some(({ each }) => each)) factor++;
         freesLimit ||= isLimit(path) && !(mode === 'set' && typeof value === 'number' && value >= 1);
         const values = mode === 'set' ? [value] : [value, Array.isArray(value) ? value : [value]];
@@ -502,7 +506,7 @@ export function boundsOf(operations: readonly Operation[]): RuleBounds {
       case 'replace':
       case 'regex_replace':
         factor++;
-        length += operation.to.length;
+        length += sizeOf(operation.to);
         freesLimit ||= isLimit(operation.path);
         break;
       case 'delete':
@@ -514,7 +518,7 @@ export function boundsOf(operations: readonly Operation[]): RuleBounds {
       case 'return_error':
         break;
       default:
-        length += operation.value.length;
+        length += sizeOf(operation.value);
         freesLimit ||= isLimit(operation.path);
         if (operation.path.some(({ each }) => each)) factor++;
     }

@@ -22,6 +22,7 @@ import type { ModelRow } from '../providers/knowledge/row.ts';
 import { rowsFor, sameDemands, targetFor } from '../providers/knowledge/target.ts';
 import { Feature, featureOf } from './features.ts';
 import type { CallDetails } from './protocol.ts';
+import { promptedRequest, systemPromptOf } from './system-prompt.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -343,6 +344,7 @@ export function translateFor(call: CallDetails, form: BodyForm | null): Translat
   const target = channel.setting.cache_marks === true ? { ...known, cacheMarks: true as const } : known;
   const encode = wire?.encodeRequest ?? translation.encodeRequest;
   const bare = wire !== null && wire.dialect === undefined;
+  const prompt = systemPromptOf(channel);
   const fallback = fallbackOf(call);
   const members = membersOf(call, form);
   // A usage frame has to be requested: the client's dialect reports usage without a member for it.
@@ -353,7 +355,8 @@ export function translateFor(call: CallDetails, form: BodyForm | null): Translat
       const asked = call.bridged ? bridgedRequest(within, request.stream, dropped) : within;
       const named: ChatRequest = { ...asked, model, maxTokens: asked.maxTokens ?? fallback };
       const requested = suffix === null ? named : withSuffix(named, suffix, definition.suffix, fallback);
-      const changed = operator?.change?.(requested, options) ?? requested;
+      const prompted = prompt === null ? requested : promptedRequest(requested, prompt);
+      const changed = operator?.change?.(prompted, options) ?? prompted;
       // A wire without a dialect knows nothing of models.
       const body = bare ? encode(withinLimits(changed, target, dropped), dropped) : encode(changed, dropped, target);
       if (usage) body.stream_options = { include_usage: true };

@@ -22,10 +22,11 @@ import { type HostedUse, webPlugin } from '../providers/knowledge/builtin-tools.
 import { modelRows } from '../providers/knowledge/models.ts';
 import { streamingAt, streamingProviders } from '../providers/knowledge/streams.ts';
 import { targetFor } from '../providers/knowledge/target.ts';
-import { boundsOf, rulesOf } from './body-rules.ts';
+import { boundsOf, rulesOf, sizeOf } from './body-rules.ts';
 import { type CandidateList, mapModel } from './candidates.ts';
 import { featuresIn, modelLists, noFeatures, type RequestedFeatures, type RequestedModifier } from './features.ts';
 import { ordered } from './multipliers.ts';
+import { systemPromptOf } from './system-prompt.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -293,6 +294,7 @@ function capabilitiesOf(channel: ChannelSnapshot): ChannelCapabilities {
   const { paramOverride, setting, modelMapping } = channel;
   const rules = rulesOf(channel);
   const ruled = rules === null ? null : boundsOf(rules);
+  const prompt = systemPromptOf(channel);
   const written = ruled === null ? [paramOverride] : [paramOverride, ...ruled.written];
   const overrides = Object.keys(paramOverride).length > 0;
   const region = typeof setting.region === 'string' ? setting.region.toLowerCase() : '';
@@ -306,7 +308,7 @@ function capabilitiesOf(channel: ChannelSnapshot): ChannelCapabilities {
     limit,
     freesLimit: ruled?.freesLimit === true,
     promptFactor: ruled?.factor ?? 1,
-    promptTokens: ruled?.length ?? 0,
+    promptTokens: (ruled?.length ?? 0) + (prompt === null ? 0 : sizeOf(prompt.text)),
     choices: Math.max(...written.map((own) => ordered('chat', 'answers', own))),
     region,
     allowsModifiers: setting.allow_tiers === true || setting.pass_through === true,

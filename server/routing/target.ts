@@ -17,6 +17,7 @@ import { type EndpointUrl, endpointFor, type HeaderPlan } from './endpoint.ts';
 import { featureOf, noFeatures } from './features.ts';
 import { type Offer, offerOf, type SentModifiers, sentModifiers } from './offers.ts';
 import { type CallDetails, type CallOptions, type CallRequest, callDetails } from './protocol.ts';
+import { type SystemPrompt, systemPromptOf } from './system-prompt.ts';
 
 export interface Target extends CallDetails {
   /** What the upstream's answers are read with. */
@@ -35,6 +36,8 @@ export interface Target extends CallDetails {
   readonly foreignFeatures: number;
   /** Edits of a body that passes, in the order in which they are made. */
   readonly edits: readonly BodyEdit[];
+  /** Of the channel, for a body that passes. */
+  readonly systemPrompt: SystemPrompt | null;
   /** Rules of the channel for the body, last; null = there are none, or bodies pass as they are. */
   readonly bodyRules: readonly Operation[] | null;
   /** Usage comes in a stream only on request. */
@@ -92,6 +95,10 @@ export function compileTarget(
     foreignBlocks: translated || !(chat || operation === 'count_tokens') ? null : (codec.foreignBlocks ?? null),
     foreignFeatures: codec.foreignMember === undefined ? 0 : featureOf(codec.foreignMember),
     edits: bodyEdits(call, form),
+    systemPrompt:
+      translated || !(chat || operation === 'count_tokens') || options.passThrough || setting.pass_through === true
+        ? null
+        : systemPromptOf(channel),
     bodyRules: !translated && (options.passThrough || setting.pass_through === true) ? null : rulesOf(channel),
     requestsUsage: requestsUsage(call),
     // Where neither body nor path named it the upstream must not choose one of its own, but for

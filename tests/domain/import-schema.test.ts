@@ -149,7 +149,6 @@ test('members of JSON columns are named one by one', () => {
     'channels.config.vertex_ai_project_id',
     'channels.param_override.operations',
     'channels.setting.brand_new',
-    'channels.setting.system_prompt',
     'channels.settings.azure_responses_version',
   ]);
 });

@@ -15,7 +15,7 @@ const save = async (method: string, fields: object) => (await api.send(method, '
 
 test.each([
   [{ settings: '{"azure_responses_version":"preview"}' }, 'settings.azure_responses_version'],
-  [{ setting: '{"system_prompt":"be kind","proxy":""}' }, 'setting.system_prompt'],
+  [{ setting: '{"force_stream":true,"system_prompt":"be kind"}' }, 'setting.force_stream'],
   [{ setting: { nobody_knows: 1 }, header_override: { a: 'b' } }, 'setting.nobody_knows'],
 ] as const)('%j is named, made or changed', async (fields, names) => {
   const message = `Saved; this does not act yet and is not sent: ${names}`;
@@ -104,13 +104,13 @@ test.each([
 test('a declarative file names it too, in its answer and at the channel', async () => {
   const document = {
     version: 1,
-    channels: [{ name: 'p', type: 'openai', key: 'k', models: ['m'], setting: { system_prompt: 'be kind' } }],
+    channels: [{ name: 'p', type: 'openai', key: 'k', models: ['m'], setting: { force_stream: true } }],
   };
   const apply = async () => (await api.send('POST', '/api/provision/', { document }, admin)).body;
-  const message = 'channel p: this does not act yet and is not sent: setting.system_prompt';
+  const message = 'channel p: this does not act yet and is not sent: setting.force_stream';
   expect(await apply()).toMatchObject({
     message,
-    data: [{ action: 'create', notes: [{ zh: expect.stringContaining('setting.system_prompt') }] }],
+    data: [{ action: 'create', notes: [{ zh: expect.stringContaining('setting.force_stream') }] }],
   });
   expect(await apply()).toMatchObject({ message, data: [{ action: 'unchanged' }] });
   const plain = { version: 1, channels: [{ name: 'q', type: 'openai', key: 'k', models: ['m'] }] };

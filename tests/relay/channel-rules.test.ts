@@ -177,7 +177,11 @@ test('headers of the channel win over all others, with its key and with what cli
   });
   answers();
   expect((await send(chat, '/v1/chat/completions', { 'x-name': '{api_key}' })).status).toBe(200);
-  expect(headers()).toMatchObject({ authorization: 'Token sk-upstream-secret-key', 'x-app': 'gateway', 'x-caller': '{api_key}' });
+  expect(headers()).toMatchObject({
+    authorization: 'Token sk-upstream-secret-key',
+    'x-app': 'gateway',
+    'x-caller': '{api_key}',
+  });
   expect(headers()).not.toHaveProperty('x-none');
   expect(headers()).not.toHaveProperty('x-empty');
 });
@@ -227,8 +231,34 @@ test('a channel without headers of its own passes none, and one that has them ke
   expect(callers).toEqual(['a', 'b', 'a']);
 });
 
-async function heldFor(operations: readonly object[], body: object = chat): Promise<number> {
-  await ruled(operations);
+test("a channel's system prompt is sent, passed or translated, before its rules, and reserved for", async () => {
+  const prompted = (fields: object = {}) =>
+    ruled([{ mode: 'append', path: 'messages.0.content', value: '!' }], {
+      setting: '{"system_prompt":"Be brief.","system_prompt_override":true}',
+      ...fields,
+    });
+  await prompted();
+  answers();
+  await send(chat);
+  expect(JSON.parse(sent()).messages).toEqual([{ role: 'system', content: 'Be brief.!' }, ...chat.messages]);
+  await send({ ...chat, messages: [{ role: 'system', content: 'Mine.' }, ...chat.messages] });
+  expect(JSON.parse(sent()).messages[0]).toEqual({ role: 'system', content: 'Be brief.\nMine.!' });
+  await removeAll();
+  await prompted({ type: 14 });
+  await send(chat);
+  expect(JSON.parse(sent()).system).toEqual([{ type: 'text', text: 'Be brief.' }]);
+  await removeAll();
+  await prompted({ setting: '{"system_prompt":"Be brief.","pass_through":true}' });
+  await send(chat);
+  expect(JSON.parse(sent())).toEqual(chat);
+  await removeAll();
+  const plain = await heldFor([]);
+  const long = JSON.stringify({ system_prompt: 'x'.repeat(40_000) });
+  expect((await heldFor([], chat, { setting: long })) / plain).toBeGreaterThan(4);
+});
+
+async function heldFor(operations: readonly object[], body: object = chat, fields: object = {}): Promise<number> {
+  await ruled(operations, fields);
   let held = 0;
   const available = () => gateway.balances.account(gateway.userId, 0).available();
   const before = available();

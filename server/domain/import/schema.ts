@@ -171,8 +171,8 @@ export const familyTables: readonly FamilyTable[] = [
       },
       remark: words('此处渠道没有备注，内容不迁入', 'channels have no remark here; the texts stay behind'),
       system_prompt: words(
-        '渠道系统提示词尚不起作用，内容不迁入',
-        "a channel's system prompt does not act yet and stays behind",
+        '原站会用它替换客户端自己的系统提示词，此处不会；内容不迁入，可写入渠道设置的 system_prompt',
+        "it took the place of the client's own system prompt, which nothing here does; it stays behind, and may be written into system_prompt of the channel's setting",
       ),
       need_reconcile: words('此处没有按小时对账', 'there is no reconciliation by the hour here'),
       allow_streaming: noEffect,
@@ -182,11 +182,6 @@ export const familyTables: readonly FamilyTable[] = [
       setting: {
         imported: `${[...channelSettings].join(' ')} pass_through_body_enabled`,
         named: {
-          system_prompt: words(
-            '渠道系统提示词尚不起作用（已保存，不会发送）',
-            "a channel's system prompt does not act yet (kept, not sent)",
-          ),
-          system_prompt_override: words('渠道系统提示词尚不起作用', "a channel's system prompt does not act yet"),
           force_stream: words('不会强制流式请求上游', 'requests are not forced to stream'),
         },
       },

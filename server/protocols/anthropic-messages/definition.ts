@@ -14,6 +14,7 @@ const longContext = /context-(\d{1,3})m/i;
 
 export const definition: ProtocolDefinition = {
   label: 'Anthropic Messages',
+  systemPlace: { member: 'system', form: 'text' },
   routes: [
     { path: '/v1/messages', operation: 'chat' },
     { path: '/v1/messages/count_tokens', operation: 'count_tokens' },

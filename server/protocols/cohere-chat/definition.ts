@@ -5,6 +5,7 @@ import { effortSuffix } from '../shared/suffix.ts';
 
 export const definition: ProtocolDefinition = {
   label: 'Cohere Chat',
+  systemPlace: { member: 'messages', form: 'turns' },
   routes: [{ path: '/v2/chat', operation: 'chat' }],
   claims: (path) => path.startsWith('/v2/chat'),
   chatOperation: 'cohere_chat',

@@ -17,6 +17,7 @@ const calls = (verb: string, operation: DialectRoute['operation'], stream: boole
 
 export const definition: ProtocolDefinition = {
   label: 'Gemini generateContent',
+  systemPlace: { member: 'systemInstruction', form: 'parts' },
   routes: [
     ...calls('generateContent', 'chat', false),
     ...calls('streamGenerateContent', 'chat', true),

@@ -9,6 +9,7 @@ const claimed = /^\/api\/(?:chat|generate|embed|embeddings|tags|show|ps|version|
 
 export const definition: ProtocolDefinition = {
   label: 'Ollama Chat',
+  systemPlace: { member: 'messages', form: 'turns' },
   routes: [
     { path: '/api/chat', operation: 'chat', streamsByDefault: true },
     { path: generatePath, operation: 'chat', streamsByDefault: true, asChat: generateAsChat },

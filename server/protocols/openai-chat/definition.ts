@@ -9,6 +9,7 @@ import { effortSuffix } from '../shared/suffix.ts';
 
 export const definition: ProtocolDefinition = {
   label: 'OpenAI Chat Completions',
+  systemPlace: { member: 'messages', form: 'turns' },
   routes: [
     { path: '/v1/chat/completions', operation: 'chat' },
     { path: '/pg/chat/completions', operation: 'chat', session: true },

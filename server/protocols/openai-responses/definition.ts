@@ -12,6 +12,7 @@ import { madeIn, storedIn, thoughtsIn } from './stored.ts';
 
 export const definition: ProtocolDefinition = {
   label: 'OpenAI Responses',
+  systemPlace: { member: 'instructions', form: 'text' },
   routes: [
     { path: '/v1/responses', operation: 'chat' },
     { path: '/v1/responses/compact', operation: 'chat', stream: false, compacts: true },

@@ -21,6 +21,7 @@ import { applyRules } from '../../routing/body-rules.ts';
 import { headersOf } from '../../routing/endpoint.ts';
 import { noFeatures } from '../../routing/features.ts';
 import { type SentModifiers, sentModifiers } from '../../routing/offers.ts';
+import { promptedBody } from '../../routing/system-prompt.ts';
 import { type Target, Targets } from '../../routing/target.ts';
 import { modifierEdits, passedModifiers, requestedOf } from '../admission/modifiers.ts';
 import { asSummary } from '../intake/compaction.ts';
@@ -386,9 +387,12 @@ function editsOf(target: Target, asking: Asking): Edits {
     edits = mergeEdits(edits, new Map([['model', JSON.stringify(model)]]));
   // The playground's own word for whose prices hold.
   if (route.session === true && 'group' in body) edits = mergeEdits(edits, withoutGroup);
-  if (target.bodyRules !== null) {
+  const { systemPrompt } = target;
+  if (systemPrompt !== null || target.bodyRules !== null) {
     const before = editedMembers(exactBody(parsed), edits);
-    edits = mergeEdits(edits, editsBetween(before, ruledBody(target, parsed, before)));
+    const prompted =
+      systemPrompt === null ? before : promptedBody(before, target.codec.definition.systemPlace, systemPrompt);
+    edits = mergeEdits(edits, editsBetween(before, ruledBody(target, parsed, prompted)));
   }
   return asking.removed.length === 0 ? edits : mergeEdits(edits, removedEdits(asking, edits));
 }
