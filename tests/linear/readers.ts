@@ -36,6 +36,7 @@ import { safeType } from '../../server/relay/shared/safe-headers.ts';
 import { PassthroughRelay, TranslatingRelay } from '../../server/relay/upstream/frame-relay.ts';
 import { applyRules } from '../../server/routing/body-rules.ts';
 import { featuresIn } from '../../server/routing/features.ts';
+import { promptedBody } from '../../server/routing/system-prompt.ts';
 import { fixtures } from '../protocols/fixtures.ts';
 import { scenarios } from '../protocols/scenarios.ts';
 import { another } from './amplify.ts';
@@ -405,7 +406,7 @@ const turnRules: Reader = {
 /** Bodies that a channel's rules walk through, as a caller may make them. */
 const channelRules: Reader = {
   name: 'rules of a channel',
-  files: ['routing/body-rules.ts'],
+  files: ['routing/body-rules.ts', 'routing/system-prompt.ts'],
   cases: [
     [{ mode: 'set', path: 'messages.*.name', value: 1 }],
     [{ mode: 'delete', path: 'messages.*.content' }],
@@ -425,7 +426,11 @@ const channelRules: Reader = {
       const operations = readOperations(rules);
       if (isRuleProblem(operations)) throw new Error(operations.field);
       const context = { model: 'm', upstream_model: 'm', original_model: 'm', request_path: '/' };
-      return () => applyRules(operations, body, context, { channel: { id: 1 }, operation: 'chat' });
+      const prompt = { text: 'x', before: true };
+      return () => {
+        const prompted = promptedBody(body, { member: 'messages', form: 'turns' }, prompt);
+        applyRules(operations, prompted, context, { channel: { id: 1 }, operation: 'chat' });
+      };
     },
   })),
 };
