@@ -59,6 +59,7 @@ export async function acceptForwarded(opening: Promise<Conversation | Response>)
       opened.open(client);
     },
     message: (data) => opened.message(data),
+    drain: () => opened.drain?.(),
     close: () => opened.close(),
   };
 }
@@ -172,7 +173,11 @@ class ForwardedSocket implements Conversation {
 
   #take(data: string | ArrayBuffer): void {
     if (this.#client === null) this.#early.push(data);
-    else this.#client.send(typeof data === 'string' ? data : new Uint8Array(data));
+    // A client that reads nothing any more: the rest would have a gap.
+    else if (this.#client.send(typeof data === 'string' ? data : new Uint8Array(data)) === 0) {
+      this.#client.close(policyViolation);
+      this.close();
+    }
   }
 
   #close(code: number, reason: string): void {

@@ -5,7 +5,7 @@ import { AppError, type ErrorCode, type ErrorParams, formatError } from '../cont
 import { languageFor } from '../contract/language.ts';
 import type { Conversation } from '../relay/endpoints/realtime/conversation.ts';
 import type { Peer } from '../relay/intake/parsed-request.ts';
-import { forgivenPath } from '../relay/intake/routes.ts';
+import { forgivenPath, plainPath, relayRouteFor } from '../relay/intake/routes.ts';
 import type { Relay } from '../relay/relay.ts';
 import { basePathHeader, withoutBasePath } from './base-path.ts';
 import { bodyLimit } from './body-limit.ts';
@@ -107,6 +107,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
       maxPayloadLength: frameLimit,
       open: (socket: ServerWebSocket<Conversation>) => socket.data.open(socket),
       message: (socket: ServerWebSocket<Conversation>, data: string | Buffer<ArrayBuffer>) => socket.data.message(data),
+      drain: (socket: ServerWebSocket<Conversation>) => socket.data.drain?.(),
       close: (socket: ServerWebSocket<Conversation>) => socket.data.close(),
     },
     error: () =>
@@ -132,7 +133,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
     const path = forgivenPath(pathOf(request.url));
     const address = addressOf(request, listener);
     const unreachable = () => refused(options.relay, request, path, new AppError('shutting_down', { seconds: 1 }));
-    if (!isRealtime(request, path))
+    if (!isRealtime(request, path) && !isResponsesSocket(request, path))
       return passRequest(watchedHere(request, listener), address, endpoint).catch(unreachable);
     const opening = openForwarded(request, { address, endpoint, bridged }).catch(unreachable);
     return upgrade(listener, request, connections, answered(request, listener, opening));
@@ -166,6 +167,10 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
     }
     if (isRealtime(request, path)) {
       const opening = options.relay.realtime(request, peer);
+      return upgrade(listener, request, connections, answered(request, listener, opening));
+    }
+    if (isResponsesSocket(request, path)) {
+      const opening = options.relay.responsesSocket(request, path, peer);
       return upgrade(listener, request, connections, answered(request, listener, opening));
     }
     if (place === 'relay') {
@@ -236,6 +241,7 @@ export function openHttpServer(options: HttpServerOptions): HttpServer {
     port: server.port ?? options.port,
     leave() {
       leaving = true;
+      options.relay.endSockets();
     },
     drain() {
       leaving = true;
@@ -300,6 +306,9 @@ function refused(relay: Relay, request: Request, path: string, reason: AppError)
 
 const isRealtime = (request: Request, path: string): boolean => path === '/v1/realtime' && isWebSocket(request);
 
+const isResponsesSocket = (request: Request, path: string): boolean =>
+  isWebSocket(request) && relayRouteFor(plainPath(path))?.route.path === '/v1/responses';
+
 const isWebSocket = (request: Request): boolean => request.headers.get('upgrade')?.toLowerCase() === 'websocket';
 
 /** The upstream is reached first, so that a refusal still has a status. */
@@ -321,6 +330,7 @@ async function upgrade(
     protocol: conversation.protocol,
     open: (client) => conversation.open(client),
     message: (frame) => conversation.message(frame),
+    drain: () => conversation.drain?.(),
     close() {
       release();
       conversation.close();

@@ -163,7 +163,8 @@ export interface ModelList {
   /** Cards say what a model costs, and whose it is, where programs may sign in. */
   readonly describes?: true;
   /** @param target what is known of it. @param offer what it costs; absent = it is not said. */
-  card(id: string, target: Target, offer?: ModelOffer): Record<string, unknown>;
+  /** @param hasSockets responses are served over sockets, too. */
+  card(id: string, target: Target, offer?: ModelOffer, hasSockets?: boolean): Record<string, unknown>;
   list(cards: readonly Record<string, unknown>[], query: URLSearchParams): Record<string, unknown>;
 }
 

@@ -18,8 +18,9 @@ import type { RelayCore } from './core.ts';
 import { deliver } from './delivery/respond.ts';
 import { closeUnfinished, finishBroken, type Refusal } from './delivery/settle.ts';
 import type { BodyHolder } from './intake/body-memory.ts';
+import { checkModelName } from './intake/members.ts';
 import { parse } from './intake/parse.ts';
-import { isOwn, type ParsedRequest, type Peer, type Principal } from './intake/parsed-request.ts';
+import { isOwn, type ParsedRequest, type Peer, type Principal, type SocketTurn } from './intake/parsed-request.ts';
 import { identifyPlayer, inSelectedGroup, renewPlayer, withoutEmptyLimit } from './intake/playground.ts';
 import { isUnimplemented, type MatchedRoute, type RelayRoute } from './intake/routes.ts';
 import { keptIds, referencedIds } from './routing/affinity.ts';
@@ -65,6 +66,8 @@ export interface IncomingRequest {
   readonly testedChannel: number;
   /** Dialect of the response, where the path does not say it. */
   readonly protocol: ProtocolId | undefined;
+  /** Where it came over a socket. */
+  readonly socket: SocketTurn | undefined;
 }
 
 export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
@@ -77,6 +80,7 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
   private readonly isTest: boolean;
   private readonly testedChannel: number;
   private readonly protocol: ProtocolId | undefined;
+  private readonly socket: SocketTurn | undefined;
   /** On whose account; null = not known yet. */
   principal: Principal | null = null;
   /** What is asked for; null = the body was not read yet. */
@@ -98,7 +102,7 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
 
   constructor(
     private readonly core: RelayCore,
-    { request, path, peer, testedChannel, protocol }: IncomingRequest,
+    { request, path, peer, testedChannel, protocol, socket }: IncomingRequest,
   ) {
     this.requestId = core.requestIds.next();
     this.startedMs = core.now();
@@ -108,6 +112,7 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
     this.isTest = peer === null;
     this.testedChannel = testedChannel;
     this.protocol = protocol;
+    this.socket = socket;
   }
 
   /** A route of the relay, through all steps. Never rejects: every failure becomes a response in the caller's dialect. */
@@ -214,6 +219,16 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
     return this.principal;
   }
 
+  /** For what costs nothing and comes before a request of the same caller. @returns an empty response. @throws AppError overloaded, token_*, user_disabled, ip_not_allowed, group_*, limit_*, model_missing, model_not_allowed. */
+  async mayUse(model: unknown): Promise<Response> {
+    const principal = this.identify();
+    await this.pass(principal, true);
+    if (typeof model !== 'string' || model === '') throw new AppError('model_missing');
+    checkModelName(model);
+    this.core.authorize.allowModel(principal, model);
+    return new Response(null, { status: 204 });
+  }
+
   /** What is refused from here on never ran. */
   orderRead(): void {
     this.isRead = true;
@@ -253,7 +268,11 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
       encryptedBlob: core.encryptedBlob,
       loadItems: (ids) => core.items.loadItems(caller.user.id, ids),
     });
-    const parsed = route.session ? withoutEmptyLimit(read) : read;
+    const parsed = route.session
+      ? withoutEmptyLimit(read)
+      : this.socket === undefined
+        ? read
+        : { ...read, socket: this.socket };
     core.watch?.onReceived(request);
     this.parsed = parsed;
     return parsed;

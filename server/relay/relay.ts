@@ -1,5 +1,5 @@
 /** The relay's door: which requests come in, and which endpoint answers them. The steps of a request stand in `relay-request.ts`, what all share in `core.ts`. */
-import type { AppError } from '../contract/errors.ts';
+import { AppError } from '../contract/errors.ts';
 import type { KeyHealth } from '../contract/key-health.ts';
 import { languageFor } from '../contract/language.ts';
 import type { ChannelSnapshot } from '../contract/snapshot.ts';
@@ -12,9 +12,10 @@ import { answerGatewayClient, isGatewayClientPath } from './endpoints/gateway-cl
 import { answerModelList, isModelListPath, isModelsPath, listModels, requesterOf } from './endpoints/models.ts';
 import type { Conversation } from './endpoints/realtime/conversation.ts';
 import { openConversation } from './endpoints/realtime/realtime.ts';
+import { ResponsesSockets } from './endpoints/responses-socket/sockets.ts';
 import { taskFor } from './endpoints/tasks/routes.ts';
 import { answerTask } from './endpoints/tasks/tasks.ts';
-import type { Peer } from './intake/parsed-request.ts';
+import type { Peer, SocketTurn } from './intake/parsed-request.ts';
 import { plainId } from './intake/request-id.ts';
 import { plainPath, relayRouteFor } from './intake/routes.ts';
 import type { RelayDeps } from './relay-deps.ts';
@@ -40,6 +41,10 @@ export interface Relay {
   test(order: TestOrder): Promise<Response>;
   /** A socket for a realtime conversation, or the response that refuses it. */
   realtime(request: Request, peer: Peer): Promise<Conversation | Response>;
+  /** A socket for responses, or the response that refuses it: 426 where the operator has none. */
+  responsesSocket(request: Request, path: string, peer: Peer): Promise<Conversation | Response>;
+  /** Idle sockets for responses end now, the others with their turn, and no new ones open. */
+  endSockets(): void;
   /** Writes down a defect of ours. */
   report(error: unknown, requestId: string): void;
   /** How channels are doing: in use, cooling down, ejected. In the order of the ids. */
@@ -78,8 +83,13 @@ function relayOver(core: RelayCore): Relay {
     request: Request,
     path: string,
     peer: Peer | null,
-    { testedChannel = 0, protocol }: { readonly testedChannel?: number; readonly protocol?: ProtocolId } = {},
-  ) => new RelayRequest(core, { request, path, peer, testedChannel, protocol });
+    {
+      testedChannel = 0,
+      protocol,
+      socket,
+    }: { readonly testedChannel?: number; readonly protocol?: ProtocolId; readonly socket?: SocketTurn } = {},
+  ) => new RelayRequest(core, { request, path, peer, testedChannel, protocol, socket });
+  const sockets = new ResponsesSockets();
 
   const handle = (request: Request, path: string, peer: Peer): Promise<Response> => {
     const matched = relayRouteFor(path);
@@ -110,17 +120,47 @@ function relayOver(core: RelayCore): Relay {
     return Promise.resolve(plainFailure(requestId, error));
   };
 
+  const rejectEarly = (request: Request, path: string, peer: Peer): Response | null => {
+    if (core.closed !== null || !core.isOverloaded(1)) return null;
+    try {
+      return isExempt(path) ? null : reject(core, request, path, peer);
+    } catch (error) {
+      core.report(error, '');
+      return null;
+    }
+  };
+
+  const openSocket = (request: Request, path: string, peer: Peer): Promise<Conversation | Response> => {
+    const incoming = begin(request, path, peer);
+    return incoming.respondWith<Conversation>(() => {
+      const { user } = incoming.identify();
+      const address = peer.ip();
+      const caller: Peer = { ip: () => address };
+      const socket = sockets.open(user.id, request, {
+        deadlines: core.deadlines,
+        now: core.now,
+        newId: () => core.requestIds.next(),
+        report: (error, requestId) => core.report(error, requestId),
+        language: languageFor(request.headers.get('accept-language'), user.setting),
+        ask: async (turn, of) =>
+          rejectEarly(turn, path, caller) ??
+          (await begin(turn, path, caller, { socket: of }).respond(relayRouteFor(path)).catch(failedEarly)),
+        async check(turn, model) {
+          const asked = begin(turn, path, caller);
+          const answer = await asked.respondWith<never>(() => asked.mayUse(model));
+          return answer.ok ? null : answer;
+        },
+      });
+      // Programs that meet it go on over HTTP at once.
+      if (socket === null) throw new AppError('upgrade_refused');
+      // Open is what has a turn.
+      incoming.over();
+      return socket;
+    });
+  };
+
   return {
-    reject(request, rawPath, peer) {
-      if (core.closed !== null || !core.isOverloaded(1)) return null;
-      try {
-        const path = plainPath(rawPath);
-        return isExempt(path) ? null : reject(core, request, path, peer);
-      } catch (error) {
-        core.report(error, '');
-        return null;
-      }
-    },
+    reject: (request, rawPath, peer) => rejectEarly(request, plainPath(rawPath), peer),
     refusal: (request, rawPath, reason) => refusal(core, request, plainPath(rawPath), reason),
     async handle(request, rawPath, peer) {
       try {
@@ -146,6 +186,15 @@ function relayOver(core: RelayCore): Relay {
         return failedEarly(error);
       }
     },
+    async responsesSocket(request, rawPath, peer) {
+      try {
+        const path = plainPath(rawPath);
+        return await (core.state.settings.responsesSockets ? openSocket : handle)(request, path, peer);
+      } catch (error) {
+        return failedEarly(error);
+      }
+    },
+    endSockets: () => sockets.leave(),
     report: (error, requestId) => void core.report(error, requestId),
     isOutOfLeases: () => core.leaseClient?.isOutOfLeases() === true,
     channelStatuses: (ids, model = null) =>
@@ -176,10 +225,12 @@ function relayOver(core: RelayCore): Relay {
       open: core.open,
       defects: core.defectsMet,
       withoutMember: { ...core.learnt.counts },
+      sockets: { open: sockets.count, keptBytes: sockets.kept.bytes },
     }),
     takeTraffic: core.stats.takeTraffic,
     close(reason) {
       core.closed = reason;
+      sockets.leave();
     },
     cut(reason) {
       for (const request of [...core.running]) request.cut(reason);

@@ -205,6 +205,7 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   'claude.thinking_adapter_budget_tokens_percentage': [10, relay],
   'global.pass_through_request_enabled': [10, relay],
   'general_setting.route_trace_enabled': [10, relay],
+  'general_setting.responses_sockets': [10, relay],
   'general_setting.cost_header_enabled': [10, relay],
   'general_setting.ping_interval_enabled': [10, relay],
   'general_setting.ping_interval_seconds': [10, relay],

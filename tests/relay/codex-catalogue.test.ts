@@ -67,6 +67,18 @@ test('Codex gets its own list, of the models of its key that write, each with it
   });
 });
 
+test('Codex is told to ask over a socket only where the operator has sockets', async () => {
+  await gateway.channel(upstream.url, { models: 'gpt-5.5,deepseek-chat' });
+  const preferred = async () => {
+    const { models } = (await (await list(version)).json()) as { models: Record<string, unknown>[] };
+    return models.map((card) => card.prefer_websockets);
+  };
+  expect(await preferred()).toEqual([undefined, undefined]);
+  await gateway.option('general_setting.responses_sockets', 'true');
+  expect(await preferred()).toEqual([true, true]);
+  await gateway.option('general_setting.responses_sockets', 'false');
+});
+
 test('the list has a tag by which Codex asks whether it is the same', async () => {
   await gateway.channel(upstream.url, { models: 'gpt-5.5' });
   const etag = (await list(version)).headers.get('etag') ?? '';

@@ -45,6 +45,8 @@ export const metricNames = [
   'gateway_charged_dollars_total',
   'gateway_upstream_calls_total',
   'gateway_chain_targets_total',
+  'gateway_responses_sockets',
+  'gateway_responses_sockets_kept_bytes',
   'gateway_request_duration_seconds',
   'gateway_first_byte_seconds',
   'gateway_commit_seconds',
@@ -163,6 +165,18 @@ function condition({ relayThreads, status, stalls, oldestPendingMs, version, lea
       'gauge',
       'Requests under way.',
       by(({ open }) => one(open)),
+    ),
+    family(
+      'gateway_responses_sockets',
+      'gauge',
+      'Open WebSockets for responses.',
+      by(({ sockets }) => one(sockets.open)),
+    ),
+    family(
+      'gateway_responses_sockets_kept_bytes',
+      'gauge',
+      'Conversations kept for them, at most 32 MB a thread.',
+      by(({ sockets }) => one(sockets.keptBytes)),
     ),
     family('gateway_channel_up', 'gauge', '1 = in use; 0 = cooling down, ejected or disabled.', [
       ...by(({ channels }) =>

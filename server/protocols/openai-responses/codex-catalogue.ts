@@ -1,8 +1,8 @@
 /**
  * The list of models as Codex reads it (`GET /v1/models?client_version=…`), so that it knows windows, efforts and modalities
  * instead of guessing. Of OpenAI's names the figures are Codex's own (npm `@openai/codex`, Apache-2.0, `npm run knowledge`);
- * what needs a service of OpenAI's behind it (sockets, its lighter protocol, tools of its own) is left out, so that Codex asks
- * in the plain Responses API, which is served here for every model.
+ * what needs a service of OpenAI's behind it (its lighter protocol, tools of its own) is left out, so that Codex asks
+ * in the plain Responses API, which is served here for every model. That it may ask over a socket is said where the operator has them.
  * https://github.com/openai/codex/blob/main/codex-rs/protocol/src/openai_models.rs
  */
 import { writesText } from '../../contract/agents.ts';
@@ -59,8 +59,13 @@ const kept = {
 /** Whether Codex asks. */
 export const isCodexList = (query: string): boolean => /(?:^|[?&])client_version=/.test(query);
 
-/** @param target what is known of it where it is asked. @returns null where it does not write. */
-export function codexCard(id: string, { inputLimit, efforts, inputs }: Target): Record<string, unknown> {
+/** @param target what is known of it where it is asked. @param hasSockets it may be asked over a socket. */
+export function codexCard(
+  id: string,
+  { inputLimit, efforts, inputs }: Target,
+  hasSockets = false,
+): Record<string, unknown> {
+  const socket = hasSockets ? { prefer_websockets: true } : {};
   const own = known.get(id);
   const window = Math.min(inputLimit ?? Number.POSITIVE_INFINITY, own?.context_window ?? inputLimit ?? leastWindow);
   const takesPictures = inputs === null || inputs.includes('image');
@@ -68,6 +73,7 @@ export function codexCard(id: string, { inputLimit, efforts, inputs }: Target): 
     return {
       ...own,
       ...kept,
+      ...socket,
       // A name may be served by another model here.
       input_modalities: takesPictures ? own.input_modalities : ['text'],
       context_window: window,
@@ -79,6 +85,7 @@ export function codexCard(id: string, { inputLimit, efforts, inputs }: Target): 
     display_name: id,
     description: '',
     ...kept,
+    ...socket,
     ...effortsOf(efforts ?? []),
     priority: otherPriority,
     context_window: window,

@@ -73,7 +73,7 @@ export const definition: ProtocolDefinition = {
     named: (path) => (/^\/v1\/models\/?$/.test(path) ? '' : null),
     isRequested: (_path, _headers, query) => isCodexList(query),
     isKept: true,
-    card: codexCard,
+    card: (id, target, _offer, hasSockets) => codexCard(id, target, hasSockets),
     list: codexList,
   },
   budgets: { kinds: 'periods', headers: budgetHeaders },

@@ -1072,6 +1072,7 @@ function fieldsOf(
   if (effort !== null) fields.reasoning_effort = effort;
   if (chain !== null) fields.virtual_model = chain.name;
   if (parsed.route.path !== defaultPath) fields.request_path = parsed.route.path;
+  if (parsed.socket !== undefined) fields.socket = true;
   if (finish.failure !== undefined) fields.failure = finish.failure;
   if (finish.thought !== undefined) {
     const { tokens, ms, tokensPerSecond } = finish.thought;

@@ -228,6 +228,8 @@ export class ResponseStream implements Looking {
       // reason: `pull` has ended and reported all; what rejects is the sign to break off a connection that is gone.
       void this.pull(nullSink).catch(() => undefined);
     });
+    const { socket } = this.reservation.parsed;
+    if (socket !== undefined) socket.pipe = (sink) => this.pull(sink);
     return new ReadableStream(this as unknown as UnderlyingDefaultSource<Uint8Array>);
   }
 

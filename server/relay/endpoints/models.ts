@@ -133,7 +133,7 @@ export function listModels(deps: ListModelsDeps, request: Request, path: string,
   const cardOf = (name: string) => {
     const { model, group } = firstOf(deps.state, principal, name);
     const offer = describes ? offerOf(deps.state, { ...principal, group }, model) : undefined;
-    const card = shape.card(name, knownOf(deps.state, group, model), offer);
+    const card = shape.card(name, knownOf(deps.state, group, model), offer, deps.state.settings.responsesSockets);
     const chain = deps.state.chain(name);
     // A catalogue that its client keeps has no members of ours.
     if (chain === null || shape.isKept === true) return card;

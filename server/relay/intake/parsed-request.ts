@@ -43,7 +43,23 @@ export interface ParsedRequest {
   readonly compaction?: Compaction;
   /** Set where work is ordered that is fetched later. */
   readonly order?: Order;
+  /** Set where it came over a socket of the client's. */
+  readonly socket?: SocketTurn;
   readonly request: Request;
+}
+
+/** Where a turn's answer goes. */
+export interface TurnSink {
+  write(chunk: string | Uint8Array): void;
+  /** @returns a promise as long as the client takes nothing. */
+  flush(): Promise<void> | null;
+  end(): void;
+}
+
+/** A request that came over a socket: its stream is written to the socket itself, because the reader of a response's body takes all that comes, however slow its client is. */
+export interface SocketTurn {
+  /** Set with a response that streams. Rejects where its connection would be broken off. */
+  pipe: ((sink: TurnSink) => Promise<void>) | null;
 }
 
 /**

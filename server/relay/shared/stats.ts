@@ -67,6 +67,8 @@ export interface RelayStats {
   readonly defects: number;
   /** Further attempts without a member that an upstream refused, and those of them that it answered. */
   readonly withoutMember: { readonly tried: number; readonly answered: number };
+  /** Sockets for responses, and the bytes of conversations kept for them. */
+  readonly sockets: { readonly open: number; readonly keptBytes: number };
 }
 
 export interface Stats {
@@ -79,7 +81,7 @@ export interface Stats {
   seen(tokenId: number, peer: { ip(): string }): void;
   /** @param ms from the sending of a settlement to its commit. */
   committed(ms: number): void;
-  read(): Omit<RelayStats, 'open' | 'defects' | 'withoutMember'>;
+  read(): Omit<RelayStats, 'open' | 'defects' | 'withoutMember' | 'sockets'>;
   /** Traffic since the last call, to be stored. */
   takeTraffic(): readonly TrafficWindow[];
 }

@@ -64,6 +64,8 @@ export interface RelaySettings extends OperatorSettings {
   readonly modelRequests: ModelRequestRule | null;
   /** Programs may sign in, and are told of models, rules and budgets as their own gateways do it. */
   readonly agentSignIn: boolean;
+  /** Responses are served over sockets, too. */
+  readonly responsesSockets: boolean;
   /** Variables that the operator sets in Claude Code. */
   readonly claudeEnvironment: Readonly<Record<string, string>>;
   /** Strangers' forms load a bot check from elsewhere. */
@@ -148,6 +150,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>, now: number
     isTrustedProxy: proxyList(optionValue(stored, 'general_setting.trusted_proxies')),
     secureHost: secureHostOf(optionValue(stored, 'ServerAddress')),
     agentSignIn: optionValue(stored, 'agents.sign_in'),
+    responsesSockets: optionValue(stored, 'general_setting.responses_sockets'),
     claudeEnvironment: optionValue(stored, 'agents.claude_env'),
     tokenStat: optionValue(stored, 'DisplayTokenStatEnabled'),
     inCurrency: optionValue(stored, 'DisplayInCurrencyEnabled'),

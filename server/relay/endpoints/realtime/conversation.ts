@@ -49,6 +49,8 @@ export interface Conversation {
   readonly protocol: string;
   open(client: ClientSocket): void;
   message(data: string | Uint8Array): void;
+  /** The client took what waited for it. */
+  drain?(): void;
   close(): void;
 }
 
