@@ -60,6 +60,7 @@ const relay = {
       { status: 503, headers: { 'retry-after': String(params.seconds) } },
     ),
   open: () => openAnswers,
+  endSockets: () => undefined,
 } as unknown as Relay;
 
 const files = {

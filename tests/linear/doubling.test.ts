@@ -168,6 +168,12 @@ const nothingForeign: ReadonlyMap<string, string> = new Map([
     'turn-reserve',
     'turns',
   ]),
+  ...inFolder('relay/endpoints/responses-socket', 'events one by one, and items that are joined once', [
+    'kept-input',
+    'responses-socket',
+    'sockets',
+    'vendor-words',
+  ]),
   ...inFolder('relay/endpoints/tasks', 'members of an order by their names', [
     'calls',
     'midjourney',

@@ -22,6 +22,7 @@ import { awsFraming } from '../../server/providers/signing/aws-event-stream.ts';
 import { createWordWatch } from '../../server/relay/delivery/stop-words.ts';
 import { readFrame } from '../../server/relay/endpoints/realtime/client-event.ts';
 import { turnUsage } from '../../server/relay/endpoints/realtime/usage.ts';
+import { readClientFrame, turnOf } from '../../server/relay/endpoints/responses-socket/client-frame.ts';
 import { readCredential } from '../../server/relay/intake/authorize.ts';
 import { readPartHead } from '../../server/relay/intake/form-part.ts';
 import { scanForm } from '../../server/relay/intake/form-scan.ts';
@@ -560,6 +561,15 @@ export const readers: readonly Reader[] = [
     ['relay/endpoints/realtime/client-event.ts', 'relay/endpoints/realtime/usage.ts'],
     (text) => turnUsage(readFrame(text)),
     ['{"type":"session.update","session":{"a":[…1,…1]}}', '{"type":"…\\"…"}', '…[…'],
+  ),
+  texts(
+    'turns of a socket for responses',
+    ['relay/endpoints/responses-socket/client-frame.ts'],
+    (text) => {
+      const frame = readClientFrame(text);
+      return frame === null ? null : turnOf({ ...frame, event: { ...frame.event, input: [] } }, '1');
+    },
+    ['{"type":"response.create","input":[…1,…1]}', '{…"a":1,…"b":1}', '{"input":"…\\"…"}', '…{…'],
   ),
   textDeltas('words of thoughts in a text', ['protocols/shared/tagged-thoughts.ts'], taggedThoughts, [
     ' ',

@@ -204,8 +204,8 @@ export class ResponsesSocket implements Conversation {
       flush: () => this.#drained?.promise ?? null,
       end: () => undefined,
     };
-    // What rejects is the sign to break off a connection: the client has been told, or is told here.
     if (turn.pipe === null) sink.write(await response.text());
+    // reason: what rejects is the sign to break off a connection; defects were reported, and the client is told here.
     else await turn.pipe(sink).catch(() => undefined);
     if (!answer.isOver) this.#send(answer.broken());
     return answer.id !== null;
