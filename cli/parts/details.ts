@@ -104,13 +104,15 @@ const limits = /^(rpm|tpm|concurrency)_limit$/;
 const times = /_(time|at|until)$/;
 const wordFields = /^(role|status)$/;
 
+export const chineseName = (field: string): string => chinese[field] ?? field;
+
 interface Reader {
   readonly language: Language;
   readonly money: Money | null;
 }
 
 /** @returns '' = nothing worth a line. */
-function reading(name: string, value: unknown, { language, money }: Reader): string {
+export function reading(name: string, value: unknown, { language, money }: Reader): string {
   const word = (text: string): string => textIn({ zh: chineseStates[text] ?? text, en: text }, language);
   if (value === null || value === undefined || value === '') return '';
   if (typeof value === 'boolean') return word(value ? 'yes' : 'no');

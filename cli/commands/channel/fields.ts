@@ -6,7 +6,7 @@ import { AppError } from '../../../server/contract/errors.ts';
 import type { Client } from '../../client.ts';
 import { type FlagValues, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { readable } from '../../parts/details.ts';
+import { cardOf } from '../../parts/card.ts';
 import { type Columns, isId, only, rowsOf } from '../../parts/list-output.ts';
 import { moneyOf } from '../../parts/money.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
@@ -198,6 +198,5 @@ export async function showChannel(context: Context, channel: Channel): Promise<v
     auto_ban: channel.auto_ban === 1,
     balance: channel.balance === 0 ? null : channel.balance,
   };
-  const { language } = context;
-  context.output.object(channel, readable(words, { language, money: await moneyOf(context) }), String(channel.id));
+  context.output.object(channel, cardOf(context, words, await moneyOf(context)), String(channel.id));
 }

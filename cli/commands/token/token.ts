@@ -9,7 +9,8 @@ import type { Context } from '../../context.ts';
 import { isoTime } from '../../output.ts';
 import { addressOf } from '../../parts/access.ts';
 import { onEach, removal } from '../../parts/bulk.ts';
-import { readable, tokenParts } from '../../parts/details.ts';
+import { cardOf } from '../../parts/card.ts';
+import { tokenParts } from '../../parts/details.ts';
 import { modeOf } from '../../parts/existing.ts';
 import { expiryFlag } from '../../parts/expiry.ts';
 import { columnsOf, isId, only, rowsOf } from '../../parts/list-output.ts';
@@ -188,9 +189,8 @@ export const list: CommandRun = async (context, flags) => {
 };
 
 async function showOne(context: Context, token: Token): Promise<void> {
-  const { language } = context;
   const words = tokenParts({ ...token, status: statusWord(token.status) });
-  context.output.object(token, readable(words, { language, money: await moneyOf(context) }), String(token.id));
+  context.output.object(token, cardOf(context, words, await moneyOf(context)), String(token.id));
 }
 
 export const get: CommandRun = async (context, flags, ref) => {

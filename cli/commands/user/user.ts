@@ -6,7 +6,7 @@ import type { Client } from '../../client.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { onEach } from '../../parts/bulk.ts';
-import { readable } from '../../parts/details.ts';
+import { cardOf } from '../../parts/card.ts';
 import { modeOf } from '../../parts/existing.ts';
 import { isId, listOf, only, rowsOf } from '../../parts/list-output.ts';
 import { moneyOf } from '../../parts/money.ts';
@@ -30,13 +30,8 @@ export async function findUser(client: Client, ref: string): Promise<User> {
 }
 
 async function show(context: Context, user: User, result: string): Promise<void> {
-  const { language } = context;
   const words = { ...user, role: roleWord(user.role), status: stateWord(user) };
-  context.output.object(
-    { result, ...user },
-    readable(words, { language, money: await moneyOf(context) }),
-    String(user.id),
-  );
+  context.output.object({ result, ...user }, cardOf(context, words, await moneyOf(context)), String(user.id));
 }
 
 export const list = listOf('user.list', {

@@ -1,0 +1,112 @@
+/** One thing on a terminal: what it is and how it stands in a heading, then its facts, then what it may spend. Pipes get plain lines. */
+import { textIn } from '../../server/contract/language.ts';
+import { safeLine } from '../../server/contract/safe-text.ts';
+import type { Context } from '../context.ts';
+import { drawsUnicode } from './board.ts';
+import { chineseName, isAmount, readable, reading } from './details.ts';
+import type { Money } from './money.ts';
+import { ago } from './when.ts';
+
+/** Words for people; a field without one is called as it is. */
+const names: Readonly<Record<string, string>> = {
+  username: 'user',
+  display_name: 'shown as',
+  quota: 'balance',
+  used_quota: 'used',
+  remain_quota: 'remaining',
+  request_count: 'requests',
+  aff_code: 'invitation code',
+  aff_count: 'invited',
+  aff_quota: 'earned by invitations',
+  aff_history_quota: 'ever earned by them',
+  inviter_id: 'invited by',
+  user_id: 'owner',
+  created_time: 'made',
+  accessed_time: 'last used',
+  expired_time: 'expires',
+  model_limits: 'models',
+  allow_ips: 'from addresses',
+  day_budget: 'budget a day',
+  month_budget: 'budget a month',
+  rpm_limit: 'requests a minute',
+  tpm_limit: 'tokens a minute',
+  concurrency_limit: 'requests at once',
+  day_used: 'used today',
+  month_used: 'used this month',
+  old_key_hint: 'key before',
+  old_key_until: 'works until',
+  link_until: 'link works until',
+  last_ip: 'last address',
+  test_model: 'tested with',
+  test_time: 'tested',
+  response_time: 'test took',
+  base_url: 'address',
+  balance: 'balance upstream',
+  balance_updated_time: 'balance of',
+  model_mapping: 'names upstream',
+  status_code_mapping: 'statuses',
+  auto_ban: 'disabled by errors',
+  other_info: 'state',
+  param_override: 'parameters',
+  max_input_tokens: 'longest prompt',
+};
+
+const money = /^(day|month)_budget$|^(rpm|tpm|concurrency)_limit$/;
+/** Fields whose 0 says that there is nothing. */
+const noneAtZero = /^(max_input_tokens|inviter_id|aff_count|aff_quota|aff_history_quota|balance)$/;
+/** In the heading already. */
+const inHeading = /^(id|name|username|status|result)$/;
+const glyphs: Readonly<Record<string, readonly [string, string]>> = {
+  enabled: ['●', '*'],
+  disabled: ['–', '-'],
+  'auto-disabled': ['✗', '!'],
+  expired: ['✗', '!'],
+  exhausted: ['✗', '!'],
+  closed: ['–', '-'],
+};
+
+/** Cells of the names at the left. */
+const nameCells = 22;
+
+/** A list that is too long goes on below, under its beginning. */
+function wrapped(text: string, cells: number): readonly string[] {
+  const rows: string[] = [];
+  let row = '';
+  for (const part of text.split(/(?<=,) ?/)) {
+    const longer = row === '' ? part : `${row} ${part}`;
+    if (row !== '' && Bun.stringWidth(longer) > cells) {
+      rows.push(row);
+      row = part;
+    } else row = longer;
+  }
+  return [...rows, row];
+}
+
+/** @param thing its fields, `status` in words. */
+export function cardOf(context: Context, thing: object, amounts: Money | null): string[] {
+  const { language, output, env } = context;
+  const reader = { language, money: amounts };
+  if (!output.isTty) return readable(thing, reader);
+  const fields = Object.entries(thing);
+  const value = (name: string): string => reading(name, Object(thing)[name], reader);
+  const line = ([name, item]: readonly [string, unknown]): readonly string[] => {
+    const text = ago(reading(name, item, reader), Date.now(), language);
+    if (text === '' || text === '{}' || inHeading.test(name) || (item === 0 && noneAtZero.test(name))) return [];
+    const word = textIn({ zh: chineseName(name), en: names[name] ?? name.replaceAll('_', ' ') }, language);
+    const space = ' '.repeat(Math.max(1, nameCells - Bun.stringWidth(word)));
+    return wrapped(safeLine(text), Math.max(20, output.layout.maxWidth - nameCells - 3)).map((row, at) =>
+      at === 0 ? `  ${word}${space} ${row}` : `${' '.repeat(nameCells + 3)}${row}`,
+    );
+  };
+  const isMoney = ([name]: readonly [string, unknown]): boolean => isAmount(name) || money.test(name);
+  const status = String(Object(thing).status ?? '');
+  const glyph = glyphs[status]?.[drawsUnicode(env) ? 0 : 1] ?? '';
+  const head = [glyph, value('name') || value('username'), `#${value('id')}`, value('status')];
+  const facts = fields.filter((one) => !isMoney(one)).flatMap(line);
+  const spend = fields.filter(isMoney).flatMap(line);
+  return [
+    safeLine(head.filter((one) => one !== '').join('  ')),
+    ...facts,
+    ...(spend.length === 0 ? [] : ['', ...spend]),
+  ];
+}
