@@ -42,7 +42,7 @@ export function nameNumber(userId: number, kind: NameKind, text: string): number
   return digest.readUIntBE(0, 6) * 16 + (digest.readUInt8(6) >> 4) + otherName + 1;
 }
 
-export const nameDay = ({ createdAt }: Pick<LogEntry, 'createdAt'>): number => Math.floor(createdAt / 86_400);
+const nameDay = ({ createdAt }: Pick<LogEntry, 'createdAt'>): number => Math.floor(createdAt / 86_400);
 
 /** Names and users' counts that are kept in memory: what leaves it is read again. */
 const mostKept = 10_000;

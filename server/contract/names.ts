@@ -15,7 +15,7 @@ export const isNameKind = (by: string): by is NameKind => (nameKinds as readonly
 export type Names = Readonly<Partial<Record<NameKind, string>>>;
 
 /** Longest name, in UTF-16 units. */
-export const nameUnits = 200;
+const nameUnits = 200;
 
 /** Names of a user that are kept as new on one day (UTC); what comes beyond is `otherName`. */
 export const newNamesADay = 10_000;

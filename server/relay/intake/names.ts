@@ -84,9 +84,11 @@ export function namesOf({
   const found: Found = {};
   const agent = agentIn(headers);
   if (agent !== null) found.agent = agent.name;
-  for (const [header, kind] of plainHeaders) {
-    const value = headers.get(header);
-    if (value !== null) put(found, kind, value);
+  // Without iterators: this runs for each request, and most of it finds nothing.
+  for (let at = 0; at < plainHeaders.length; at++) {
+    const reading = plainHeaders[at] as Reading;
+    const value = headers.get(reading[0]);
+    if (value !== null) put(found, reading[1], value);
   }
   readClaudeCode(found, headers);
   readCodex(found, headers);
@@ -99,7 +101,10 @@ export function namesOf({
 
 function agentIn(headers: Headers): Pick<KnownAgent, 'name' | 'unnamed'> | null {
   const userAgent = headers.get('user-agent') ?? '';
-  for (const agent of knownAgents) if (userAgent.startsWith(agent.userAgent)) return agent;
+  for (let at = 0; at < knownAgents.length; at++) {
+    const agent = knownAgents[at] as KnownAgent;
+    if (userAgent.startsWith(agent.userAgent)) return agent;
+  }
   if (headers.has('x-openwebui-user-id') || headers.has('x-openwebui-chat-id')) return openWebUi;
   return headers.has('x-librechat-user-id') || headers.has('x-librechat-conversation-id') ? libreChat : null;
 }
