@@ -4,7 +4,7 @@ import type { Memory, MemoryParts } from '../billing/balances/shared-memory.ts';
 import { createAccounts, type SlotIndexes } from '../billing/balances/slot.ts';
 import { createLeasedBalances } from '../billing/leases/leased-balance.ts';
 import type { LeaseStore } from '../billing/leases/leases.ts';
-import type { LeaseKind, AccountState } from '../billing/ports.ts';
+import type { AccountState, LeaseKind } from '../billing/ports.ts';
 import type { ClockReading } from '../threads/relay/clock.ts';
 
 /** Where users and keys have their cells, from the thread that gives these out. */
@@ -47,7 +47,8 @@ export function createSharedLeaseStore(memory: Memory): NodeLeaseStore {
     userId: kind === 'account' ? id : (owners.get(id) ?? 0),
   });
   const raise = (kind: LeaseKind, subject: number, amount: number, accountState?: AccountState) => {
-    if (!leased.addLease(subjectOf(kind, subject), amount, accountState)) early.push([kind, subject, amount, accountState]);
+    if (!leased.addLease(subjectOf(kind, subject), amount, accountState))
+      early.push([kind, subject, amount, accountState]);
   };
   const isKnown = (userId: number, tokenId: number): boolean =>
     accounts.user(userId) !== 0 && (tokenId === 0 || (owners.has(tokenId) && accounts.token(tokenId) !== 0));
