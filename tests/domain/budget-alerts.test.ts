@@ -81,7 +81,7 @@ test('the owner of a key, and the super administrator for a group and the site, 
   await look();
   const ends = '2026-11-30T00:00:00.000Z';
   expect(sent.map(([id, { content }]) => [id, content])).toEqual([
-    [ann, `令牌 ci 的每日预算已用 9 次请求，共 10 次请求。${ends} 重置。`],
+    [ann, `令牌 ci：按天的预算已用 9 次请求，共 10 次请求。${ends} 重置。`],
     [gateway.userId, `Group vip: daily budget, 9 tokens of 10 tokens used. It resets at ${ends}.`],
     [gateway.userId, 'The whole site: total budget, 10 requests of 10 requests used.'],
   ]);

@@ -22,10 +22,10 @@ interface Bilingual {
 }
 
 const windows: Readonly<Record<BudgetWindow, Bilingual>> = {
-  '5h': { zh: '五小时预算', en: 'five-hour budget' },
-  day: { zh: '每日预算', en: 'daily budget' },
-  week: { zh: '每周预算', en: 'weekly budget' },
-  month: { zh: '每月预算', en: 'monthly budget' },
+  '5h': { zh: '五小时的预算', en: 'five-hour budget' },
+  day: { zh: '按天的预算', en: 'daily budget' },
+  week: { zh: '按周的预算', en: 'weekly budget' },
+  month: { zh: '按月的预算', en: 'monthly budget' },
   total: { zh: '总预算', en: 'total budget' },
 };
 
@@ -33,10 +33,10 @@ const whose = ({ holder, name }: BudgetView): Bilingual =>
   holder === 'user'
     ? { zh: '您的', en: 'Your ' }
     : holder === 'token'
-      ? { zh: `令牌 ${name} 的`, en: `Key ${name}: ` }
+      ? { zh: `令牌 ${name}：`, en: `Key ${name}: ` }
       : holder === 'group'
-        ? { zh: `分组 ${name} 的`, en: `Group ${name}: ` }
-        : { zh: '全站', en: 'The whole site: ' };
+        ? { zh: `分组 ${name}：`, en: `Group ${name}: ` }
+        : { zh: '全站：', en: 'The whole site: ' };
 
 export type BudgetAlerts = ReturnType<typeof createBudgetAlerts>;
 
@@ -79,9 +79,10 @@ export function createBudgetAlerts(deps: {
     const [owner, window] = [whose(budget), windows[budget.window]];
     const ends = budget.resets === null ? '' : new Date(budget.resets * 1000).toISOString();
     const title = { zh: `预算已用 ${level}%`, en: `${level}% of a budget is used` };
+    const reset = ends === '' ? { zh: '', en: '' } : { zh: `${ends} 重置。`, en: ` It resets at ${ends}.` };
     const content = {
-      zh: `${owner.zh}${window.zh}已用 ${amountZh(budget.used)}，共 ${amountZh(budget.bound)}。${ends === '' ? '' : `${ends} 重置。`}`,
-      en: `${owner.en}${window.en}, ${amount(budget.used)} of ${amount(budget.bound)} used.${ends === '' ? '' : ` It resets at ${ends}.`}`,
+      zh: `${owner.zh}${window.zh}已用 ${amountZh(budget.used)}，共 ${amountZh(budget.bound)}。${reset.zh}`,
+      en: `${owner.en}${window.en}, ${amount(budget.used)} of ${amount(budget.bound)} used.${reset.en}`,
     };
     const { used, bound } = budget;
     return {

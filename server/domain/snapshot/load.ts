@@ -129,7 +129,7 @@ export function createSnapshotSource({
   };
 }
 
-export const budgetSnapshot = (row: BudgetRow): BudgetSnapshot => ({
+const budgetSnapshot = (row: BudgetRow): BudgetSnapshot => ({
   id: row.id,
   holder: row.holder as BudgetSnapshot['holder'],
   subject: row.subject,
