@@ -1,9 +1,9 @@
 /** Rules of a channel that change a request's body before it is sent: new-api's `operations`, read and checked when they are saved. */
 
-export const maxOperations = 64;
-export const maxConditions = 64;
+const maxOperations = 64;
+const maxConditions = 64;
 /** Units of the text of `param_override`. */
-export const maxRulesLength = 262_144;
+const maxRulesLength = 262_144;
 
 /** One step of a path: a member's name, or the place in a list; `*` (unescaped) is each of them. */
 export interface PathStep {
@@ -14,7 +14,7 @@ export interface PathStep {
 }
 export type Path = readonly PathStep[];
 
-export const conditionModes = ['full', 'prefix', 'suffix', 'contains', 'gt', 'gte', 'lt', 'lte'] as const;
+const conditionModes = ['full', 'prefix', 'suffix', 'contains', 'gt', 'gte', 'lt', 'lte'] as const;
 export type ConditionMode = (typeof conditionModes)[number];
 
 export interface Condition {
@@ -54,7 +54,7 @@ export type Operation = When &
     | { readonly mode: 'return_error'; readonly refusal: Refusal }
   );
 
-export const stringModes = [
+const stringModes = [
   'trim_prefix',
   'trim_suffix',
   'ensure_prefix',

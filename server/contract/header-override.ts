@@ -1,7 +1,7 @@
 /** Headers that a channel sends besides the gateway's own: new-api's `header_override`, as it stands in a channel's setting. */
 import { invalid, patternOf, problemOf, type RuleProblem } from './channel-rules.ts';
 
-export const maxOwnHeaders = 64;
+const maxOwnHeaders = 64;
 const maxValueLength = 4096;
 
 /** One header. */

@@ -40,8 +40,13 @@ function parsedOf(protocol: ProtocolId, body: Record<string, unknown>): ParsedRe
 }
 
 /** No channel says anything about it. */
-const unbound = { limits: modelLimits('m'), overriddenLimit: 0, overriddenChoices: 1,
-    freesLimit: false, thought: null };
+const unbound = {
+  limits: modelLimits('m'),
+  overriddenLimit: 0,
+  overriddenChoices: 1,
+  freesLimit: false,
+  thought: null,
+};
 
 test.each(ids)('%s: its chat is served, belongs to the relay, and its errors are its own', (id) => {
   expect(codecs[id].id).toBe(id);
