@@ -16,6 +16,7 @@ export const consolePages = [
   '/chat2link',
   '/chat/:id?',
   '/playground',
+  '/connect',
   '/pricing',
   '/detail',
   '/token',

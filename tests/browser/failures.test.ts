@@ -28,6 +28,7 @@ const pages = [
   'user/edit/1',
   'nodes',
   'audit',
+  'connect',
   'setting?tab=operation',
   'setting?tab=operation&block=unset_models',
   'setting?tab=operation&block=proposals',

@@ -15,6 +15,7 @@ const plain = [
   'playground',
   'nodes',
   'audit',
+  'connect',
   'audit?open=1',
   'personal',
   'midjourney',

@@ -48,6 +48,7 @@ const operators = [
   'user',
   'nodes',
   'audit',
+  'connect',
   'audit?open=1',
   'log?size=all&type=5',
   'setting?tab=operation&block=visual',

@@ -114,6 +114,12 @@ export const pages: readonly Page[] = [
     navigation: { icon: 'chat', label: 'playground.title', group: 'nav.use', key: 'p' },
   },
   {
+    path: '/connect',
+    load: async () => (await import('../features/tokens/connect-page.tsx')).ConnectPage,
+    needs: Role.user,
+    navigation: { icon: 'plug', label: 'connect.title', group: 'nav.use', key: 'b' },
+  },
+  {
     path: '/pricing',
     load: async () => (await import('../features/pricing/pricing-page.tsx')).PricingPage,
     needs: Role.guest,

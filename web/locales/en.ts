@@ -5,6 +5,7 @@ import app from './en/app.json';
 import audit from './en/audit.json';
 import channels from './en/channels.json';
 import chat from './en/chat.json';
+import connect from './en/connect.json';
 import dashboard from './en/dashboard.json';
 import device from './en/device.json';
 import failure from './en/failure.json';
@@ -39,6 +40,7 @@ export const en = {
   audit,
   channels,
   chat,
+  connect,
   dashboard,
   device,
   failure,

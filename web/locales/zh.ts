@@ -5,6 +5,7 @@ import app from './zh/app.json';
 import audit from './zh/audit.json';
 import channels from './zh/channels.json';
 import chat from './zh/chat.json';
+import connect from './zh/connect.json';
 import dashboard from './zh/dashboard.json';
 import device from './zh/device.json';
 import failure from './zh/failure.json';
@@ -39,6 +40,7 @@ export const zh = {
   audit,
   channels,
   chat,
+  connect,
   dashboard,
   device,
   failure,

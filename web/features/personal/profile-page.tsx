@@ -17,7 +17,6 @@ import { grouped } from '../../lib/format.ts';
 import { useRead } from '../../lib/read.ts';
 import { isRoot, roleLabel } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
-import { Programs } from '../tokens/programs.tsx';
 import { AccessTokens } from './access-tokens.tsx';
 import { Bindings } from './bindings.tsx';
 import { CloseAccount } from './close-account.tsx';
@@ -130,7 +129,7 @@ export function ProfilePage() {
           <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
             <Profile self={self} />
             <Security />
-            {[Programs, Sessions, AccessTokens].map((Part) => (
+            {[Sessions, AccessTokens].map((Part) => (
               <Boundary key={Part.name}>
                 <Part />
               </Boundary>

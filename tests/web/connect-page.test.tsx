@@ -1,0 +1,42 @@
+// @vitest-environment happy-dom
+/** The page on which programs are connected: with a sign-in, or with one of the reader's keys. */
+import i18next from 'i18next';
+import { afterAll, afterEach, expect, test, vi } from 'vitest';
+import { filled } from '../support/answers.ts';
+import { mounted, unmounted } from './mounted.tsx';
+import { reader } from './rendered.tsx';
+
+afterEach(unmounted);
+afterAll(() => vi.unstubAllGlobals());
+
+const token = (filled['token.list'] as readonly object[])[0];
+const open = async (tokens: readonly object[], programs: { open: boolean; items: readonly object[] }) => {
+  const { ConnectPage } = await import('../../web/features/tokens/connect-page.tsx');
+  return mounted(() => <ConnectPage />, {
+    path: '/connect',
+    user: reader(1),
+    answers: { ...filled, 'token.list': tokens, 'sign_in.list': programs },
+  });
+};
+
+test('the lines of an agent follow the key that is chosen, and keys that are off are not offered', async () => {
+  const keys = [
+    { ...token, id: 1, name: 'first', key: 'a'.repeat(48), status: 1 },
+    { ...token, id: 2, name: 'off', key: 'b'.repeat(48), status: 2 },
+    { ...token, id: 3, name: 'third', key: 'c'.repeat(48), status: 1 },
+  ];
+  const page = await open(keys, { open: true, items: [] });
+  await page.until(() => expect(page.text()).toContain(`sk-${'a'.repeat(48)}`));
+  await page.press('Claude Code');
+  await page.until(() => expect(page.text()).toContain('ANTHROPIC_BASE_URL'));
+  expect(page.text()).toContain(i18next.t('personal.programs'));
+  expect(page.text()).not.toContain('bbbb');
+});
+
+test('without a usable key the way to one is shown', async () => {
+  const page = await open([{ ...token, status: 2 }], { open: false, items: [] });
+  await page.until(() => expect(page.text()).toContain(i18next.t('connect.noKey')));
+  expect(document.querySelector('a[href="/token?new=1"]')?.textContent).toBe(i18next.t('tokens.add'));
+  // Programs may not sign in here, and none is.
+  expect(page.text()).not.toContain(i18next.t('personal.programs'));
+});
