@@ -10,11 +10,12 @@ const probes = ['health', 'healthz', 'healthcheck', 'live', 'livez', 'ready', 'r
 /** Where agents look for services that this server may have one day: sign-in, settings, tools, descriptions. */
 const lookups = ['.well-known', 'protocol', 'managed', 'mcp', 'info', 'openapi.json'];
 
-/** Where programs sign in: RFC 8414, 8628, 7009, and the description that opencode reads. Other addresses below `/oauth/` are pages of the console. */
+/** Where programs sign in: RFC 8414, 6749, 8628, 7009, and the description that opencode reads. Other addresses below `/oauth/` are pages of the console. */
 export const signInPaths: ReadonlySet<string> = new Set([
   '/.well-known/oauth-authorization-server',
   '/.well-known/opencode',
   '/protocol',
+  '/oauth/authorize',
   '/oauth/device_authorization',
   '/oauth/token',
   '/oauth/revoke',

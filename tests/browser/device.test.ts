@@ -1,4 +1,7 @@
 /** A person approves a program in the browser: signed out at first, on a phone, by keyboard alone, in both languages. */
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -84,6 +87,61 @@ test.each([
     await isSound(page);
     expect((await redeem(device)).access_token).toMatch(/^gas_/);
     await page.context().close();
+  },
+);
+
+test.each([
+  ['en', en],
+  ['zh', zh],
+] as const)(
+  'a program that sent the browser is approved on a small screen in %s, and the browser comes back to it with its code',
+  async (language, words) => {
+    const came: URLSearchParams[] = [];
+    const program = createServer((request, response) => {
+      const { pathname, searchParams } = new URL(request.url ?? '', 'http://127.0.0.1');
+      if (pathname === '/callback') came.push(searchParams);
+      response.end('signed in');
+    });
+    await new Promise<void>((done) => program.listen(0, '127.0.0.1', done));
+    const redirect = `http://127.0.0.1:${(program.address() as AddressInfo).port}/callback`;
+    const verifier = 'v'.repeat(64);
+    const asked = {
+      ...{ response_type: 'code', client_id: 'codex', redirect_uri: redirect, state: 'one' },
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+    };
+    const page = await stage.newPage(await stage.newContext(true));
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(`${stage.url}/login`);
+    await page.evaluate((name) => localStorage.setItem('i18nextLng', name), language);
+    await page.goto(`${stage.url}/oauth/authorize?${new URLSearchParams(asked)}`);
+    // The login leads back, with the request still in the address.
+    await page.waitForURL('**/login**');
+    await page.locator('input[name=username]').fill('root');
+    await page.locator('input[name=password]').fill('password1');
+    await page.keyboard.press('Enter');
+    await page.getByText('Codex').first().waitFor();
+    await settled(page);
+    expect(await focusedText(page)).toContain('Codex');
+    await isSound(page);
+    await page.screenshot({ path: join(shots, `device-browser-${language}-390.png`) });
+    await page.keyboard.press('Tab');
+    expect(await focusedText(page)).toBe(words.device.approve);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${redirect}?**`);
+    expect(came.map((sent) => [...sent.keys()])).toEqual([['code', 'state']]);
+    const exchanged = { grant_type: 'authorization_code', client_id: 'codex', redirect_uri: redirect };
+    const sent = { ...exchanged, code: came[0]?.get('code') ?? '', code_verifier: verifier };
+    expect((await post('/oauth/token', sent)).access_token).toMatch(/^gas_/);
+
+    // Where it is listed.
+    await page.goto(`${stage.url}/personal`);
+    await page.getByText('Codex on').first().waitFor();
+    await settled(page);
+    await isSound(page);
+    await page.screenshot({ path: join(shots, `programs-${language}-390.png`), fullPage: true });
+    await page.context().close();
+    program.close();
   },
 );
 

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { systemTimers } from '../../server/contract/timers.ts';
+import { pathKindOf } from '../../server/http/path-kind.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -620,6 +621,18 @@ test('no secret of a sign-in lies in the database or the trail', async () => {
   ]);
   for (const secret of [token, refresh, code.device_code, code.user_code]) expect(rows).not.toContain(secret);
   expect(rows).toContain('sign_in.approve');
+});
+
+test('each address that the metadata names is answered by the site and by no page of the console', async () => {
+  const response = await fetch(`${api.base}/.well-known/oauth-authorization-server`, {
+    headers: { 'x-gateway-client-ip': '127.0.0.1' },
+  });
+  const metadata = (await response.json()) as Record<string, unknown>;
+  const paths = Object.entries(metadata).flatMap(([name, value]) =>
+    name.endsWith('_endpoint') ? [new URL(String(value)).pathname] : [],
+  );
+  expect(paths).toHaveLength(4);
+  expect(paths.map((path) => [path, pathKindOf(path)])).toEqual(paths.map((path) => [path, 'api']));
 });
 
 const callback = 'http://127.0.0.1:1455/callback';
