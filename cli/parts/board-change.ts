@@ -27,7 +27,7 @@ const keyFields: Readonly<Record<string, Field>> = {
 };
 
 const fieldsOf = (view: 'channels' | 'keys') => (view === 'channels' ? channelFields : keyFields);
-export const changeable = (view: 'channels' | 'keys'): string => Object.keys(fieldsOf(view)).join(', ');
+const changeable = (view: 'channels' | 'keys'): string => Object.keys(fieldsOf(view)).join(', ');
 
 type Change =
   | { readonly wrong: string }
