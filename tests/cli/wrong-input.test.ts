@@ -33,7 +33,7 @@ const failure = async (args: readonly string[], language: 'zh' | 'en' = 'en'): P
 const words = ({ code, params }: AppError, language: 'zh' | 'en') => formatError(code, params, language);
 
 test.each([
-  [['user', 'quota', 'add', 'user1', '-500000'], 'gateway user quota add user1 -500000 --data-dir DIR --yes'],
+  [['user', 'quota', 'add', 'user1', '-500000'], 'gateway user quota add --data-dir DIR --yes -- user1 -500000'],
   [['redemption', 'prune'], 'gateway redemption prune --data-dir DIR --yes'],
   [['token', 'create', '--rpm', '5'], 'gateway token create --rpm 5 --data-dir DIR --name TEXT'],
   [['channel', 'add', '--name', 'new one'], "gateway channel add --name 'new one' --data-dir DIR --key-stdin < FILE"],
