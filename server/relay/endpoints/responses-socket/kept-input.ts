@@ -7,7 +7,7 @@ interface Kept {
 }
 
 /** Bytes that one relay keeps for all its sockets. */
-export const keptLimit = 32 * 1024 * 1024;
+const keptLimit = 32 * 1024 * 1024;
 
 export class KeptInputs {
   private readonly bySocket = new Map<object, Kept>();

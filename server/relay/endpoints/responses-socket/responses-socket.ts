@@ -25,7 +25,7 @@ import {
 } from './vendor-words.ts';
 
 /** As long as OpenAI lets one live. */
-export const lifeMs = 60 * 60_000;
+const lifeMs = 60 * 60_000;
 const normal = 1000;
 /** What the listener returns for a frame that waits for the client, and for one that is lost. */
 const waits = -1;
