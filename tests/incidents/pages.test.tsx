@@ -38,11 +38,9 @@ incident('CVE-2025-3801', 'a home page from the settings ran script in everybody
 
 incident('CVE-2025-3801 (policy)', 'what had got into a page could load and run what it liked', async () => {
   const { createConsoleAssets } = await import('../../server/http/console-assets.ts');
-  const assets = createConsoleAssets(
-    () => ({ botCheck: false, payAddress: '' }),
-    '',
-    [{ path: '/index.html', plain: import.meta.filename, brotli: null }],
-  );
+  const assets = createConsoleAssets(() => ({ botCheck: false, payAddress: '' }), '', [
+    { path: '/index.html', plain: import.meta.filename, brotli: null },
+  ]);
   const policy = assets(new Request('http://gateway/'), '/')?.headers.get('content-security-policy') ?? '';
   const rules = new Map(
     policy.split(';').map((rule) => {

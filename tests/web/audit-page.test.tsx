@@ -84,7 +84,8 @@ describe('words', () => {
   const t = i18next.t;
 
   test('a list says what came and went, and is whole where only its order changed', () => {
-    const models = (before: string | null, after: string | null) => listChange(change({ field: 'models', before, after }));
+    const models = (before: string | null, after: string | null) =>
+      listChange(change({ field: 'models', before, after }));
     expect(models('a, b,c', 'b,c,d')).toEqual({ added: ['d'], removed: ['a'] });
     expect(models('a,b', 'b,a')).toBe(null);
     expect(models(null, 'a')).toEqual({ added: ['a'], removed: [] });
@@ -102,7 +103,9 @@ describe('words', () => {
 
   test('a place names the thing, its field and its member', () => {
     expect(placeOf(t, change({ member: 'a' }))).toBe(`${t('audit.kind.channel', { id: '7' })} · name · a`);
-    expect(placeOf(t, change({ kind: 'option', id: 'ModelRatio', field: 'value', member: 'a' }))).toBe('ModelRatio · a');
+    expect(placeOf(t, change({ kind: 'option', id: 'ModelRatio', field: 'value', member: 'a' }))).toBe(
+      'ModelRatio · a',
+    );
   });
 });
 

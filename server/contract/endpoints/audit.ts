@@ -11,7 +11,15 @@ export const auditEndpoints = [
     path: '/api/audit/',
     access: 'root',
     /** `action`: what the id of the call begins with; `from` and `to`: epoch seconds. */
-    input: z.object({ p: number, page_size: number, action: text, actor: text, target: text, from: number, to: number }),
+    input: z.object({
+      p: number,
+      page_size: number,
+      action: text,
+      actor: text,
+      target: text,
+      from: number,
+      to: number,
+    }),
     output: page(auditShape),
     summary: { zh: '审计日志', en: 'Audit trail' },
   }),
