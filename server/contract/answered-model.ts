@@ -8,14 +8,22 @@ const longestName = 200;
 const bedrock = /^(?:(?:us|eu|apac|jp|au|ca|global|us-gov)\.)?[a-z0-9-]+\.(?=[a-z])|-v\d+(?::\d+)?$/g;
 /** What names one model on several days, or one route to it. */
 const ending =
-  /(?:[-@:](?:latest|preview|exp|free|nitro|floor|online|beta|\d{3,4}|\d{2}-\d{2}|\d{2}-20\d\d|20\d{2}-?\d{2}-?\d{2}|20\d{4}))+$/;
+  /[-@:](?:latest|preview|exp|free|nitro|floor|online|beta|\d{3,4}|\d{2}-\d{2}|\d{2}-20\d\d|20\d{2}-?\d{2}-?\d{2}|20\d{4})$/;
+/** As many as names have; the first of them that is none ends the rest. */
+const mostEndings = 4;
+
+function withoutEndings(name: string): string {
+  let rest = name;
+  for (let taken = 0; taken < mostEndings; taken++) rest = rest.replace(ending, '');
+  return rest;
+}
 
 /** One spelling of a model's name, without date, host and maker. */
 export function plainModel(name: string): string {
   const whole = name.slice(0, longestName).toLowerCase();
   const own = whole.slice(whole.lastIndexOf('/') + 1);
   const bare = /^[a-z0-9-]+(?:\.[a-z0-9-]+)?\.[a-z]|-v\d+:\d+$/.test(own) ? own.replace(bedrock, '') : own;
-  return bare.replace(ending, '').replace(/[._]/g, '-');
+  return withoutEndings(bare).replace(/[._]/g, '-');
 }
 
 /** The name in the price tables under which a model is sold, whoever serves it; null = none: it may be a deployment, or a router. */

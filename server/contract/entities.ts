@@ -224,10 +224,10 @@ export const priceChangeShape = z.object({
   after: z.nullable(z.string()),
 });
 
-export const thingKinds = ['option', 'channel', 'virtual_model', 'user'] as const;
+const thingKinds = ['option', 'channel', 'virtual_model', 'user'] as const;
 export type ThingKind = (typeof thingKinds)[number];
 
-export const auditChangeShape = z.object({
+const auditChangeShape = z.object({
   kind: z.enum(thingKinds),
   /** Id, or the key of an option. */
   id: z.string(),

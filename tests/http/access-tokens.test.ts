@@ -45,6 +45,7 @@ const never = new Set([
   'user.access_token',
   'user.access_token_get',
   'setup.run',
+  'audit.undo',
 ]);
 
 /** The sections of the file decide. */

@@ -155,6 +155,7 @@ const nothingForeign: ReadonlyMap<string, string> = new Map([
   ['relay/endpoints/gateway-client.ts', 'answers of ours, and names of options'],
   ['providers/knowledge/probe-questions.ts', 'questions of ours'],
   ['relay/admission/chain.ts', 'targets that the operator configured, 64 at most'],
+  ['relay/admission/target-admission.ts', 'counts, and groups of targets that the operator configured'],
   ['relay/intake/agent.ts', 'words of four headers'],
   ['relay/intake/names.ts', 'the first units of names, and of one question; structures of 8 KB'],
   ['routing/chains.ts', 'targets that the operator configured, 64 at most'],

@@ -109,6 +109,8 @@ const aloneOnPurpose: readonly (readonly [file: string, why: RegExp])[] = [
   // Halves of a pair that is put together from rows.
   ['cli/commands/import/rows.ts', /^从/],
   ['cli/commands/user/rows.ts', /^(启用|封禁|提升|降为)/],
+  // Headings, which are the names of the columns in English.
+  ['cli/commands/logs/tail-line.ts', /^[\u4e00-\u9fff/]{2,5}$/],
   ['cli/parts/when.ts', /^(秒|分钟|小时|天)$/],
 ];
 

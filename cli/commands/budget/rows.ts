@@ -50,8 +50,8 @@ export const budgetRows: readonly CommandRow[] = [
       },
       {
         flag: '--zone <name>',
-        zh: '时区，如 Asia/Shanghai（默认 UTC）',
-        en: 'time zone, such as Europe/Berlin (default: UTC)',
+        zh: '时区，如 Asia/Shanghai；留空则为 UTC',
+        en: 'time zone, such as Europe/Berlin; empty removes it, which is UTC',
         clears: true,
       },
       { flag: '--raise <amount>', zh: '临时增加的数额，0 为取消', en: 'what is added for a while; 0 ends it' },

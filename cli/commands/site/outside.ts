@@ -118,7 +118,7 @@ class Outside {
       const rest = await this.first();
       const detail = this.#say(
         `${response.status} 跳转到 ${moved}：程序的 POST 会丢失内容`,
-        `HTTP ${response.status} leads to ${moved}: programs lose the body of a POST`,
+        `HTTP ${response.status}, moved to ${moved}: programs lose the body of a POST`,
       );
       return {
         ...rest,
@@ -328,7 +328,7 @@ class Outside {
     const encoding = response.headers.get('content-encoding') ?? '';
     return [
       response.ok && spread >= togetherMs
-        ? ok('streams', this.#say(`${pieces} 片逐一到达`, `${pieces} pieces as they were sent`))
+        ? ok('streams', this.#say(`${pieces} 片逐一到达`, `pieces came as they were sent: ${pieces}`))
         : this.#wrong(
             'streams',
             'fail',

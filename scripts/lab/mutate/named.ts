@@ -553,8 +553,8 @@ export const namedMutants: readonly NamedMutant[] = [
     [
       'events out of order are lost',
       'server/billing/balances/slot.ts',
-      'known.early.add(version);\n    while (known.early.delete(known.version + 1)) known.version++;',
-      'known.version = version;',
+      'else if (known.early === null) known.early = new Set([version]);',
+      'else if (known.early === null) known.version = version;',
       'relay/balances',
     ],
   ]),
