@@ -193,6 +193,7 @@ test('routes are mounted in one place and where programs sign in, and the front 
   expect([...door.matchAll(/path === '([^']+)'/g)].map((match) => match[1]).sort()).toEqual([
     '/api/hello',
     '/v1/realtime',
+    '/v1/responses',
   ]);
 });
 

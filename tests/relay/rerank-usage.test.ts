@@ -73,7 +73,8 @@ test('each document of a ranking is reserved for together with the question', ()
   const promptTokens = (query: string, documents: number) => {
     const body = { model: 'm', query, documents: Array<string>(documents).fill('a text') };
     const parsed = { operation: 'rerank', model: 'm', body, json: null, prompt: readPrompt(body) };
-    return estimate(parsed as unknown as ParsedRequest, { prices: plainPrices() } as Parameters<typeof estimate>[1], 0)
+    const way = { prices: plainPrices(), route: { offers: { promptFactor: 1, promptTokens: 0 } } };
+    return estimate(parsed as unknown as ParsedRequest, way as unknown as Parameters<typeof estimate>[1], 0)
       .promptTokens;
   };
   const once = promptTokens('q'.repeat(1000), 1);

@@ -33,7 +33,11 @@ function scripted(carries: (model: string) => boolean = () => true) {
       finish: async (finish: { usage: typeof emptyUsage; endReason: string }) => note(finish.endReason, finish.usage),
     } as unknown as Reservation;
   };
-  return { calls, admitted, transcripts: createTranscripts(admit, { id: 1 } as ChannelSnapshot, () => false) };
+  return {
+    calls,
+    admitted,
+    transcripts: createTranscripts(admit, { id: 1, setting: {} } as ChannelSnapshot, () => false),
+  };
 }
 const counted = (input: number, output: number) => ({ usage: { ...emptyUsage, input, output }, seconds: 0 });
 const received = (seconds: number) => ({ usage: emptyUsage, seconds });

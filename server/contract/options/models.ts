@@ -183,7 +183,7 @@ export const modelsOptions = {
     label: { zh: 'Responses 接口支持 WebSocket', en: 'Responses over WebSocket' },
     help: {
       zh: '客户端可在 /v1/responses 打开 WebSocket，每轮只发送新的输入；每轮与一次 HTTP 请求同样检查和计费。关闭时返回 426，客户端改用 HTTP。',
-      en: 'Clients may open a WebSocket at /v1/responses and send only what is new in each turn; a turn is checked and charged like a request over HTTP. When off, 426 sends them to HTTP.',
+      en: 'Clients may open a socket at /v1/responses and send only the new input of a turn, which is checked and charged.',
     },
   }),
   'general_setting.short_wait_seconds': option({
