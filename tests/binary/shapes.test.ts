@@ -105,6 +105,7 @@ const elsewhere = [
   'chat',
   'login',
   'token print',
+  'program rm',
   'channel balance',
   'db move',
   'node drain',
@@ -151,7 +152,10 @@ test('every command answers with JSON of the recorded shape', async () => {
       failed.set(name, error.code);
     }
   };
-  for (const args of [...everywhere(details), ...onMachine(details), ...more]) await check(runner, args);
+  await runner.run(['option', 'set', 'RetryTimes=4']);
+  const [{ id } = { id: 0 }] = await runner.json<{ id: number }[]>(['audit', 'list', '--action', 'option.set']);
+  const ofAudit = ['get', 'undo'].map((verb) => ['audit', verb, String(id), '--yes']);
+  for (const args of [...ofAudit, ...everywhere(details), ...onMachine(details), ...more]) await check(runner, args);
   for (const args of imports) await check(fresh, args);
   const uncovered = commands
     .map((row) => row.name)

@@ -193,6 +193,9 @@ export function everywhere({ file, upstream }: Facts): readonly (readonly string
     ['apply', '-f', file('bad.yaml', 'version: 1\nchanels: []\n')],
     ['export'],
     ['audit', 'verify'],
+    ['audit', 'get', '1'],
+    ['audit', 'get', '999999'],
+    ['audit', 'undo', '1', '--yes'],
     ['api', '/api/status/test'],
     ['api', '/api/nothing'],
   ];
