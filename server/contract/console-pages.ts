@@ -27,6 +27,7 @@ export const consolePages = [
   '/virtual-model',
   '/redemption',
   '/orders',
+  '/budget',
   '/user',
   '/user/:id',
   '/nodes',

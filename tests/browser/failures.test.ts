@@ -28,6 +28,7 @@ const pages = [
   'user/edit/1',
   'nodes',
   'audit',
+  'budget',
   'connect',
   'setting?tab=operation',
   'setting?tab=operation&block=unset_models',

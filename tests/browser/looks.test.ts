@@ -15,6 +15,7 @@ const plain = [
   'playground',
   'nodes',
   'audit',
+  'budget',
   'connect',
   'audit?open=1',
   'personal',

@@ -48,6 +48,7 @@ const operators = [
   'user',
   'nodes',
   'audit',
+  'budget',
   'connect',
   'audit?open=1',
   'log?size=all&type=5',

@@ -6,6 +6,7 @@ import { parseNumber } from '../../server/contract/amount.ts';
 import type { Token } from '../../server/contract/entities.ts';
 import { optionKeys } from '../../server/contract/options.ts';
 import { moneyIn, moneyOf, normalizeMoney, normalizeNumber, numberIn } from '../../web/components/amount.ts';
+import { budgetCountBounds, budgetMoneyBounds } from '../../web/features/budgets/budget-drawer.tsx';
 import { costBounds } from '../../web/features/channels/advanced-fields.tsx';
 import { listedPriorityBounds, priorityBounds, weightBounds } from '../../web/features/channels/channel-form.ts';
 import { thresholdBounds } from '../../web/features/personal/notifications.tsx';
@@ -52,6 +53,8 @@ const fields = {
   'quota of a key': money(dollars, amountBounds(null, 'total')),
   'quota of a key, in tokens': money(tokens, amountBounds(null, 'total')),
   'daily and monthly limit': money(dollars, budgetBounds, true),
+  'budget in money': money(dollars, budgetMoneyBounds),
+  'budget in requests or tokens': number(budgetCountBounds),
   'requests, tokens, concurrency': number(limitBounds, true),
   'quota added to a user': money(dollars, signedBounds, true),
   'worth of a code': money(dollars, worthBounds),
@@ -114,6 +117,8 @@ test('every field for amounts in the console is one of these', () => {
       'ratioBounds',
       'limitBounds',
       'budgetBounds',
+      'budgetMoneyBounds',
+      'budgetCountBounds',
       'amountBounds(token, spend)',
       'tokenBounds',
       'seedBounds',

@@ -202,6 +202,12 @@ export const pages: readonly Page[] = [
     },
   },
   {
+    path: '/budget',
+    load: async () => (await import('../features/budgets/budgets-page.tsx')).BudgetsPage,
+    needs: Role.admin,
+    navigation: { icon: 'gauge', label: 'budgets.title', group: 'nav.admin', key: 'e' },
+  },
+  {
     path: '/user',
     load: async () => (await import('../features/users/users-page.tsx')).UsersPage,
     needs: Role.admin,

@@ -3,6 +3,7 @@ import account from './en/account.json';
 import apiDocs from './en/apiDocs.json';
 import app from './en/app.json';
 import audit from './en/audit.json';
+import budgets from './en/budgets.json';
 import channels from './en/channels.json';
 import chat from './en/chat.json';
 import connect from './en/connect.json';
@@ -38,6 +39,7 @@ export const en = {
   apiDocs,
   app,
   audit,
+  budgets,
   channels,
   chat,
   connect,

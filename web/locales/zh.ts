@@ -3,6 +3,7 @@ import account from './zh/account.json';
 import apiDocs from './zh/apiDocs.json';
 import app from './zh/app.json';
 import audit from './zh/audit.json';
+import budgets from './zh/budgets.json';
 import channels from './zh/channels.json';
 import chat from './zh/chat.json';
 import connect from './zh/connect.json';
@@ -38,6 +39,7 @@ export const zh = {
   apiDocs,
   app,
   audit,
+  budgets,
   channels,
   chat,
   connect,
