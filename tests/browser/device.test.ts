@@ -135,7 +135,7 @@ test.each([
     expect((await post('/oauth/token', sent)).access_token).toMatch(/^gas_/);
 
     // Where it is listed.
-    await page.goto(`${stage.url}/personal`);
+    await page.goto(`${stage.url}/connect`);
     await page.getByText('Codex on').first().waitFor();
     await settled(page);
     await isSound(page);

@@ -341,7 +341,7 @@ test('everything that opens', async () => {
 
 /** What this site's own data and other people's names look like. */
 const data =
-  /^(root|Root User|admin-one|user-one|laptop|practice(-small|-large)?|failing|unpriced-model|spare|gift|default|vip|svip|New API|English|unpriced-model gpt-4o-mini|模型测试|: default|(gpt|chatgpt|text|o\d|dall-e|tts|whisper|davinci|babbage)-[\w.-]+|https?:\/\/\S+|alt\+T|The upstream could not be reached \(request id: \w+\)|[: ]*ECONNREFUSED: .+|: unreachable|(GitHub|OIDC|Linux DO|Telegram):?|OpenAI( Responses)?|Anthropic|Gemini|RPM|TPM|CSV|JSONL|curl|Python|Mozilla\/\S.+)$/;
+  /^(root|Root User|admin-one|user-one|laptop|practice(-small|-large)?|failing|unpriced-model|spare|gift|default|vip|svip|New API|English|unpriced-model gpt-4o-mini|模型测试|: (default|laptop|gpt-4o-mini)|(gpt|chatgpt|text|o\d|dall-e|tts|whisper|davinci|babbage)-[\w.-]+|https?:\/\/\S+|alt\+T|The upstream could not be reached \(request id: \w+\)|[: ]*ECONNREFUSED: .+|: unreachable|(GitHub|OIDC|Linux DO|Telegram):?|OpenAI( Responses)?|Anthropic|Gemini|RPM|TPM|CSV|JSONL|curl|Python|Mozilla\/\S.+)$/;
 
 /** Words that are nobody's to translate: names, data, what the catalogues tell in both languages by themselves. */
 const untranslated = new Set(
