@@ -12,6 +12,7 @@ import { nodeOrder } from '../cluster/order.ts';
 import { AppError } from '../contract/errors.ts';
 import type { Snapshot, SnapshotDelta } from '../contract/snapshot.ts';
 import { endRotation, rotationStamp } from '../domain/secrets/rotation.ts';
+import { vaultFor } from '../domain/secrets/vault.ts';
 import { embeddedAddon } from '../embedded/embedded-addon.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
 import { version } from '../embedded/version.ts';
@@ -120,6 +121,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ledger.onBalance(balances.money.accounts.credit);
     const { env, print, metrics = null, log = defaultLogSettings } = options;
     const pulses = Array.from({ length: options.relayThreads }, newPulse);
+    // Before any other thread wants it: where it is missing none is made, and where there is nothing to open one is, once.
+    vaultFor(files.secretKey, env, ledgerThread.sample);
     // It opens the database while this thread puts the relays together.
     let received: (message: FromControl) => void = () => undefined;
     const control = createControlThread({

@@ -122,15 +122,16 @@ const screens: Readonly<Record<string, () => Screen>> = {
   'token create': () => ({
     args: ['token', 'create'],
     steps: [
-      step('1/9 名称', '1/9 name', 'laptop\r'),
-      step('2/9 预算', '2/9 budget', key.down, key.down, key.enter),
-      step('3/9 每日金额', '3/9 amount per day', '$2.50\r'),
-      step('4/9 可用模型', '4/9 models', 'large', ' ', key.enter, key.enter),
-      step('5/9 过期', '5/9 expires', '2031-01-31\r'),
-      step('6/9 分组', '6/9 group', 'vip', key.enter),
-      step('7/9 每分钟请求数', '7/9 requests per minute', '1,000\r'),
-      step('8/9 每分钟 tokens', '8/9 tokens per minute', key.enter),
-      step('9/9 同时请求数', '9/9 requests at once', '4\r'),
+      step('1/10 名称', '1/10 name', 'laptop\r'),
+      step('2/10 预算', '2/10 budget', key.down, key.down, key.enter),
+      step('3/10 每日金额', '3/10 amount per day', '$2.50\r'),
+      step('4/10 其余设置', '4/10 the rest', key.down, key.enter),
+      step('5/10 可用模型', '5/10 models', 'large', ' ', key.enter, key.enter),
+      step('6/10 过期', '6/10 expires', '2031-01-31\r'),
+      step('7/10 分组', '7/10 group', 'vip', key.enter),
+      step('8/10 每分钟请求数', '8/10 requests per minute', '1,000\r'),
+      step('9/10 每分钟 tokens', '9/10 tokens per minute', key.enter),
+      step('10/10 同时请求数', '10/10 requests at once', '4\r'),
     ],
     end: ['同样的命令', 'the same as one command'],
     prepare: withChannel,
@@ -319,7 +320,7 @@ test('a short password, two that differ and a mistyped choice are asked again, w
   const home = homeOf('mistakes');
   const terminal = open(home, ['setup'], [80, 24, 'C']);
   await terminal.until('usage mode');
-  terminal.type('root');
+  terminal.type('qqqq');
   await terminal.until('nothing matches');
   terminal.type(key.erase.repeat(4));
   await Bun.sleep(60);

@@ -1,5 +1,4 @@
 /** Search, menu and theme of the documentation; its pages can be read without. */
-import { basePath } from '../lib/base-path.ts';
 import './docs.css';
 
 interface Part {
@@ -10,6 +9,8 @@ interface Part {
 }
 
 const one = <T extends Element>(selector: string): T | null => document.querySelector<T>(selector);
+// Read here: what is shared with the console lies in a file that starts the console.
+const basePath = one<HTMLMetaElement>('meta[name=base-path]')?.content ?? '';
 const input = one<HTMLInputElement>('.search input');
 const list = one<HTMLUListElement>('#found');
 let parts: Promise<readonly Part[]> | null = null;
