@@ -8,7 +8,7 @@ afterEach(() => vi.unstubAllGlobals());
 const pageAt = async (hash: string, needed = true): Promise<string> => {
   vi.stubGlobal('location', { hash });
   vi.stubGlobal('localStorage', { getItem: () => 'en', setItem: () => undefined });
-  vi.stubGlobal('document', { documentElement: {}, addEventListener: () => undefined });
+  vi.stubGlobal('document', { documentElement: {}, addEventListener: () => undefined, querySelector: () => null });
   const { SetupPage } = await import('../../web/features/setup/setup-page.tsx');
   const client = new QueryClient();
   client.setQueryData(['setup'], { status: false, root_init: false, database_type: 'sqlite', code_required: needed });
