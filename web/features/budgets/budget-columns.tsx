@@ -25,7 +25,7 @@ export const holderName = (t: TFunction, { holder, subject, name }: Budget): str
   holder === 'site' ? t('budgets.holders.site') : `${t(`budgets.holders.${holder}`)} ${name || subject}`;
 
 /** @param of a budget's unit. */
-export const amountText = (t: TFunction, money: Money, unit: Budget['unit'], amount: number): string =>
+const amountText = (t: TFunction, money: Money, unit: Budget['unit'], amount: number): string =>
   unit === 'money' ? money(amount) : t(`budgets.of.${unit}`, { count: amount, shown: grouped(amount) });
 
 function Used({ budget, t, money }: Pick<BudgetColumnsOptions, 't' | 'money'> & { readonly budget: Budget }) {
