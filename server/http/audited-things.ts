@@ -2,6 +2,7 @@
 import type { Services } from '../app/services.ts';
 import type { EndpointId } from '../contract/endpoints/index.ts';
 import type { Channel, ThingKind } from '../contract/entities.ts';
+import { AppError } from '../contract/errors.ts';
 import { isOptionKey, optionRow } from '../contract/options.ts';
 import { priceOptionKeys } from '../contract/pricing/tables.ts';
 import type { AuditedThing } from '../domain/audit/changes.ts';
@@ -22,8 +23,11 @@ const one =
     input[member] === undefined ? [] : [{ kind, id: String(input[member]) }];
 const many: Find = (_services, { ids }) =>
   Array.isArray(ids) ? ids.map((id) => ({ kind: 'channel' as const, id: String(id) })) : [];
+/** An empty tag is refused by the call: it must not read all channels that have none. */
 const tagged: Find = async ({ channels }, { tag }) =>
-  (await channels.ofTag(String(tag ?? ''))).map(({ id }) => ({ kind: 'channel' as const, id: String(id) }));
+  typeof tag !== 'string' || tag.trim() === ''
+    ? []
+    : (await channels.ofTag(tag.trim())).map(({ id }) => ({ kind: 'channel' as const, id: String(id) }));
 const prices: Find = () => priceOptionKeys.map((key) => ({ kind: 'option' as const, id: key }));
 /** Those of the entry that it puts back. */
 const ofEntry: Find = async ({ audit }, { id }) => (await audit.find(Number(id))).changes;
@@ -70,10 +74,33 @@ const channelFields = [
 const textsOf = <Row extends object>(row: Row, names: readonly (keyof Row & string)[]): Record<string, string | null> =>
   Object.fromEntries(names.map((name) => [name, row[name] === undefined ? null : String(row[name])]));
 
-/** @returns those of them that are there. */
+/** Of more than so many channels only their ids stand in the entry. */
+const maxChannels = 1000;
+
+/** @returns those of them that are there. @throws what the database throws. */
 export async function readThings(services: Services, refs: readonly ThingRef[]): Promise<readonly AuditedThing[]> {
-  const found = await Promise.all(refs.map((ref) => readers[ref.kind](services, ref.id).catch(() => null)));
-  return found.flatMap((thing) => (thing === null ? [] : [thing]));
+  const isChannel = ({ kind }: ThingRef): boolean => kind === 'channel';
+  const ids = refs.filter(isChannel).map(({ id }) => Number(id));
+  const channels = ids.length === 0 || ids.length > maxChannels ? [] : await services.channels.sealed(ids);
+  const others = refs.filter((ref) => !isChannel(ref));
+  const found = await Promise.all(others.map((ref) => readOther(services, ref)));
+  return [...channels.map(channelThing), ...found.flatMap((thing) => (thing === null ? [] : [thing]))];
+}
+
+const channelThing = ({ channel, key }: { readonly channel: Channel; readonly key: string }): AuditedThing => ({
+  ...{ kind: 'channel', id: String(channel.id) },
+  fields: { ...textsOf(channel, channelFields), key },
+  secret: ['key'],
+});
+
+/** What is gone is none; another failure is not taken for that. */
+async function readOther(services: Services, { kind, id }: ThingRef): Promise<AuditedThing | null> {
+  try {
+    return await readers[kind](services, id);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'not_found') return null;
+    throw error;
+  }
 }
 
 const readers: Readonly<Record<ThingKind, (services: Services, id: string) => Promise<AuditedThing | null>>> = {
@@ -85,8 +112,8 @@ const readers: Readonly<Record<ThingKind, (services: Services, id: string) => Pr
     return { kind: 'option', id, fields: { value }, secret: secret ? ['value'] : [] };
   },
   async channel({ channels }, id) {
-    const { channel, key } = await channels.sealed(Number(id));
-    return { kind: 'channel', id, fields: { ...textsOf(channel, channelFields), key }, secret: ['key'] };
+    const [found] = await channels.sealed([Number(id)]);
+    return found === undefined ? null : channelThing(found);
   },
   async virtual_model({ virtualModels }, id) {
     const { targets, ...model } = await virtualModels.get(Number(id));

@@ -150,6 +150,21 @@ describe('a channel', () => {
   });
 });
 
+test('a call that names no tag follows no channel, and one that names a tag all of it', async () => {
+  const { channels } = api.gateway.services;
+  const [one, other] = [
+    await api.gateway.channel('http://127.0.0.1:9'),
+    await api.gateway.channel('http://127.0.0.1:9'),
+  ];
+  const { thingsOf, readThings } = await import('../../server/http/audited-things.ts');
+  for (const tag of ['', '  ', undefined])
+    expect(await thingsOf('channel.tag_disable', api.gateway.services, { tag })).toEqual([]);
+  await channels.tagMany([one, other], 'blue');
+  const refs = await thingsOf('channel.tag_disable', api.gateway.services, { tag: 'blue' });
+  expect(refs).toHaveLength(2);
+  expect(await readThings(api.gateway.services, [...refs, { kind: 'channel', id: '999999' }])).toHaveLength(2);
+});
+
 test('a user’s change is shown and not put back; password and address are only said to have changed', async () => {
   const { headers: _, ...user } = await api.addUser('somebody', 1);
   const { id } = user as unknown as { id: number };

@@ -232,11 +232,9 @@ export function createChannels(deps: {
       if (changed) await repository.update(id, change);
       return { channel: changed ? channelView(await find(id)) : channelView(stored), changed };
     },
-    /** With the key as it is stored, for who wants to know whether it is another one. @throws AppError not_found */
-    async sealed(id: number): Promise<{ readonly channel: Channel; readonly key: string }> {
-      const row = await find(id);
-      return { channel: channelView(row), key: row.key_sealed };
-    },
+    /** With their keys as they are stored, to see whether they are others. @returns those that are there. */
+    sealed: async (ids: readonly number[]): Promise<readonly { readonly channel: Channel; readonly key: string }[]> =>
+      (await repository.byIds(ids)).map((row) => ({ channel: channelView(row), key: row.key_sealed })),
     ofTag: async (tag: string): Promise<Channel[]> => (await repository.byTag(tag)).map(channelView),
     async remove(id: number): Promise<void> {
       if (!(await repository.remove(id))) throw new AppError('not_found', { what: `channel ${id}` });
