@@ -57,10 +57,14 @@ export function createChannelsRepository({ query, dialect }: Database) {
   /** What was learnt of an upstream says nothing about another one. */
   const forgetLearnt = async (ids: readonly number[]): Promise<void> => {
     if (ids.length === 0) return;
-    await query.deleteFrom('channel_facts').where('source', '=', 'learnt').where('channel_id', 'in', ids).execute();
+    await query
+      .deleteFrom('channel_unsupported')
+      .where('source', '=', 'learnt')
+      .where('channel_id', 'in', ids)
+      .execute();
   };
   const forget = async (ids: readonly number[]): Promise<void> => {
-    await query.deleteFrom('channel_facts').where('channel_id', 'in', ids).execute();
+    await query.deleteFrom('channel_unsupported').where('channel_id', 'in', ids).execute();
   };
   const { channelUse } = dialect;
   const matching = (filter: ChannelFilter) => filtered(dialect, query.selectFrom('channels'), filter);
@@ -154,7 +158,7 @@ export function createChannelsRepository({ query, dialect }: Database) {
     removeByStatus: async (statuses: readonly number[]): Promise<number> => {
       const { numDeletedRows } = await query.deleteFrom('channels').where('status', 'in', statuses).executeTakeFirst();
       await query
-        .deleteFrom('channel_facts')
+        .deleteFrom('channel_unsupported')
         .where('channel_id', 'not in', query.selectFrom('channels').select('id'))
         .execute();
       return Number(numDeletedRows);

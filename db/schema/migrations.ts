@@ -246,6 +246,29 @@ const shared: readonly SharedMigration[] = [
     name: '0021-audit-changes',
     statements: ({ text }) => [`ALTER TABLE audit ADD COLUMN changes ${text} NOT NULL DEFAULT ''`],
   },
+  {
+    // Under the field's word. A table made anew has the names of its constraints from its own, on both engines.
+    name: '0027-unsupported',
+    statements: ({ integer, text, rowless: withoutRowid, followNew }) => [
+      `CREATE TABLE channel_unsupported (
+  channel_id ${integer} NOT NULL,
+  model ${text} NOT NULL,
+  member ${text} NOT NULL,
+  demand ${text} NOT NULL,
+  source ${text} NOT NULL,
+  count ${integer} NOT NULL DEFAULT 0,
+  users ${text} NOT NULL DEFAULT '',
+  first_at ${integer} NOT NULL,
+  last_at ${integer} NOT NULL,
+  expires_at ${integer} NOT NULL DEFAULT 0,
+  PRIMARY KEY (channel_id, model, member)
+)${withoutRowid}`,
+      `INSERT INTO channel_unsupported (channel_id, model, member, demand, source, count, users, first_at, last_at, expires_at)
+  SELECT channel_id, model, member, demand, source, count, users, first_at, last_at, expires_at FROM channel_facts`,
+      'DROP TABLE channel_facts',
+      ...followNew('channel_unsupported', 'channel_id', 'demand, source, users, expires_at'),
+    ],
+  },
 ];
 
 const followNewOnSqlite: Types['followNew'] = (table, key, columns) => {

@@ -253,7 +253,7 @@ export const tables = {
   ),
 
   /** What the upstream of a channel does not take: members that are left out of requests for one of its models. */
-  channel_facts: table(
+  channel_unsupported: table(
     {
       channel_id: int,
       /** As the upstream calls it. */
@@ -747,7 +747,7 @@ export type Schema = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name
 export type UsersTable = Schema['users'];
 export type TokensTable = Schema['tokens'];
 export type ChannelsTable = Schema['channels'];
-export type ChannelFactsTable = Schema['channel_facts'];
+export type ChannelUnsupportedTable = Schema['channel_unsupported'];
 export type RedemptionsTable = Schema['redemptions'];
 export type TopUpsTable = Schema['top_ups'];
 export type CallbacksTable = Schema['callbacks'];

@@ -29,9 +29,9 @@ import { type BackupOrder, verifiedBackup } from '../domain/backup/verified.ts';
 import { type BudgetsService, createBudgets } from '../domain/budgets/service.ts';
 import { type BulkTests, createBulkTests } from '../domain/channels/bulk-tests.ts';
 import { type CapabilityService, createCapabilities } from '../domain/channels/capabilities.ts';
-import { type ChannelFactsService, createChannelFacts } from '../domain/channels/facts.ts';
 import { type ChannelHealthStatus, createRoutes, type RoutesService } from '../domain/channels/routes.ts';
 import { type ChannelsService, createChannels, type RelayTest } from '../domain/channels/service.ts';
+import { createUnsupportedMembers, type UnsupportedMembersService } from '../domain/channels/unsupported-members.ts';
 import { createUpstreamProbe, type UpstreamProbeService } from '../domain/channels/upstream-probe.ts';
 import { createLogs, type LogsService } from '../domain/logs/service.ts';
 import { createNodes, type NodesService } from '../domain/nodes/service.ts';
@@ -126,7 +126,7 @@ export interface Services {
   readonly alerts: AlertsService;
   readonly backups: ScheduledBackups;
   readonly channels: ChannelsService;
-  readonly channelFacts: ChannelFactsService;
+  readonly unsupportedMembers: UnsupportedMembersService;
   readonly virtualModels: VirtualModelsService;
   readonly budgets: BudgetsService;
   readonly chains: ChainExplanation;
@@ -282,7 +282,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
   const users = createUsers(deps);
   const logs = createLogs(deps);
   const setup = createSetup({ ...deps, users, options, engine: deps.database.engine });
-  const channelFacts = createChannelFacts({ database: deps.database, now: deps.now });
+  const unsupportedMembers = createUnsupportedMembers({ database: deps.database, now: deps.now });
   const channels = createChannels({
     ...deps,
     keyHealth:
@@ -363,10 +363,10 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
       alertFetch: reaching(['https:', 'http:']),
     }),
     channels,
-    channelFacts,
+    unsupportedMembers,
     upstreamProbe: createUpstreamProbe({
       repository: createChannelsRepository(deps.database),
-      facts: channelFacts,
+      unsupported: unsupportedMembers,
       relayTest: deps.relayTest,
       ownRules: () => options.get('model_rules'),
       prices: (model) => resolvePrices(options.priceTables(), model, { group: 'default', userGroup: 'default' }),
@@ -383,7 +383,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     routes: createRoutes({
       repository: createChannelsRepository(deps.database),
       chains,
-      facts: channelFacts,
+      unsupported: unsupportedMembers,
       statusOf: deps.statusOf ?? null,
       weights: () => ({ plainWeights: options.get('general_setting.plain_weights') }),
       callerOfToken: async (name, userId) => {

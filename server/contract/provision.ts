@@ -53,7 +53,7 @@ const provisionedChannel = z.strictObject({
   /** Keys of the channel that are switched off, by name or hint; an empty list switches all on. */
   keys_off: optional(list),
   /** What its upstream does not take, `gpt-5.1 openai-chat:temperature`; what was learnt besides stays. */
-  facts: optional(z.array(text)),
+  unsupported: optional(z.array(text)),
 });
 export type ProvisionedChannel = z.infer<typeof provisionedChannel>;
 

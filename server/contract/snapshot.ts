@@ -1,7 +1,7 @@
 /** What the relay knows: plain data published by the control thread, never read from SQL by the relay itself. */
 
 import type { BudgetSnapshot, BudgetWindow } from './budgets.ts';
-import type { FactsOfChannel } from './channel-facts.ts';
+import type { UnsupportedOfChannel } from './unsupported-members.ts';
 import type { VirtualModel } from './virtual-models.ts';
 
 export interface UserSnapshot {
@@ -153,7 +153,7 @@ export interface Snapshot {
   /** Every option that differs from its default, as stored text, secrets left out. */
   readonly options: Readonly<Record<string, string>>;
   /** What upstreams do not take, of channels that have any; absent = nothing is known. */
-  readonly facts?: readonly FactsOfChannel[];
+  readonly unsupported?: readonly UnsupportedOfChannel[];
   /** Absent = there are none. */
   readonly virtualModels?: readonly VirtualModel[];
   /** Absent = there are none. */
@@ -189,7 +189,7 @@ export interface SnapshotDelta {
     readonly channels: readonly number[];
   };
   /** Of channels where that changed, all that holds now; absent = as before. */
-  readonly facts?: readonly FactsOfChannel[];
+  readonly unsupported?: readonly UnsupportedOfChannel[];
   /** All of them, where one has changed; absent = as before. */
   readonly virtualModels?: readonly VirtualModel[];
   /** Those that have changed; absent = as before. */

@@ -185,7 +185,7 @@ export class RelayCore implements Reporter {
       now: monoNow,
       trialCells: deps.trialCells ?? newTrialCells(),
       share: (limit) => this.limits.share(limit, 'recent'),
-      known: state.factsOf,
+      known: state.unsupportedOf,
       report: deps.learnt ?? ignored,
     });
     state.onChannel((id) => this.learnt.forget(id));

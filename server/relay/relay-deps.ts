@@ -2,9 +2,9 @@
 
 import type { Balances } from '../billing/balances/money.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
-import type { FactReport } from '../contract/channel-facts.ts';
 import type { ChannelFailure } from '../contract/channel-failure.ts';
 import type { Timers } from '../contract/timers.ts';
+import type { RefusalReport } from '../contract/unsupported-members.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
 import type { LeaseSource } from './admission/lease-client.ts';
 import type { RequestObserver, RequestWatch } from './admission/observer.ts';
@@ -50,7 +50,7 @@ export interface RelayDeps {
   /** Called when a channel or a key may have to be disabled. */
   readonly failure: (failure: ChannelFailure) => void;
   /** Called when an upstream took a request without members that it had refused; absent = each conversation learns for itself. */
-  readonly learnt?: (report: FactReport) => void;
+  readonly learnt?: (report: RefusalReport) => void;
   /** Where relay threads count attempts without a refused member; absent = this relay counts alone. */
   readonly trialCells?: SharedArrayBuffer;
   readonly limits: RelayLimits;

@@ -60,7 +60,7 @@ test('what the channel does not take is left out of what it counts, and of nothi
   upstream.script(counting);
   const id = await gateway.channel(upstream.url, { type: 14, models: 'claude-strict,claude-other' });
   const model = 'claude-strict';
-  await gateway.services.channelFacts.store(id, 'hand', [
+  await gateway.services.unsupportedMembers.store(id, 'hand', [
     { model, member: 'anthropic-messages:output_config.effort' },
     { model, member: 'anthropic-messages:anthropic-beta=context-1m-2025-08-07' },
   ]);

@@ -1,6 +1,6 @@
 /** An upstream that names a member which it does not take: one more attempt without it, what is remembered of that, and for whom. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createChannelFactsRepository } from '../../db/repositories/channel-facts.ts';
+import { createUnsupportedMembersRepository } from '../../db/repositories/unsupported-members.ts';
 import { LearntMembers, newTrialCells } from '../../server/relay/routing/learnt-members.ts';
 import { createRelayState, type RelayState } from '../../server/relay/state/state.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -102,9 +102,9 @@ const refusing =
 const sentBodies = () => upstream.requests.map(({ body }) => JSON.parse(body.toString('utf8')) as Members);
 const chat = (key: string, body: Members = {}, headers: Record<string, string> = {}) =>
   gateway.chat(key, { model: `m${made}`, messages, ...body }, headers);
-const facts = async () => {
+const stored = async () => {
   await gateway.sync();
-  return gateway.services.channelFacts.list(channel);
+  return gateway.services.unsupportedMembers.list(channel);
 };
 
 /** Asks once and says how often the upstream was called. */
@@ -177,14 +177,14 @@ test.each([
 test('nothing is left out a second time, and a request has one more attempt in all', async () => {
   refuses = (body) => (body.seed === undefined ? refusing('top_p')(body) : unsupported('seed'));
   expect(await calls(() => chat(one, { seed: 1, top_p: 0.5 }))).toMatchObject({ status: 400, calls: 2 });
-  expect(await facts()).toEqual([]);
+  expect(await stored()).toEqual([]);
 });
 
 test('what is left out in vain is not remembered', async () => {
   refuses = (body) => unsupported(body.seed === undefined ? 'messages' : 'seed');
   expect(await calls(() => chat(one, { seed: 1 }))).toMatchObject({ status: 400, calls: 2 });
   expect(await calls(() => chat(one, { seed: 1 }))).toMatchObject({ status: 400, calls: 2 });
-  expect(await facts()).toEqual([]);
+  expect(await stored()).toEqual([]);
 });
 
 test.each([
@@ -235,7 +235,7 @@ test('a conversation is spared it from then on, another one of the same user mee
   expect(await calls(() => chat(one, first))).toMatchObject({ status: 200, calls: 2 });
   expect(await calls(() => chat(one, first))).toMatchObject({ status: 200, calls: 1 });
   expect(await calls(() => chat(one, { seed: 1, prompt_cache_key: 'b' }))).toMatchObject({ status: 200, calls: 2 });
-  expect(await facts()).toMatchObject([{ model: `m${made}`, member: 'openai-chat:seed', source: 'learnt', count: 2 }]);
+  expect(await stored()).toMatchObject([{ model: `m${made}`, member: 'openai-chat:seed', source: 'learnt', count: 2 }]);
 });
 
 test('all are spared it once two users met it, and not before', async () => {
@@ -253,15 +253,15 @@ test('it is remembered for one model of one channel', async () => {
   const other = await gateway.channel(upstream.url, { models: `o${made}` });
   await gateway.services.channels.update(channel, { models }, 'owner');
   await gateway.sync();
-  await gateway.services.channelFacts.store(channel, 'hand', [{ model: `m${made}`, member: 'openai-chat:seed' }]);
+  await gateway.services.unsupportedMembers.store(channel, 'hand', [{ model: `m${made}`, member: 'openai-chat:seed' }]);
   await gateway.sync();
   const sent = async (model: string) => (await calls(() => gateway.chat(one, { model, messages, seed: 1 }))).last?.seed;
   expect([await sent(`m${made}`), await sent(`n${made}`), await sent(`o${made}`)]).toEqual([undefined, 1, 1]);
-  expect(await gateway.services.channelFacts.list(other)).toEqual([]);
+  expect(await gateway.services.unsupportedMembers.list(other)).toEqual([]);
 });
 
 test('what is known of one dialect says nothing of another at the same channel', async () => {
-  await gateway.services.channelFacts.store(channel, 'hand', [
+  await gateway.services.unsupportedMembers.store(channel, 'hand', [
     { model: `m${made}`, member: 'openai-chat:temperature' },
   ]);
   await gateway.sync();
@@ -282,7 +282,7 @@ test('a word that is refused is left out, other words of the same member are not
         };
   for (const key of [one, two])
     expect(await calls(() => chat(key, { reasoning_effort: 'xhigh' }))).toMatchObject({ calls: 2 });
-  expect(await facts()).toMatchObject([{ member: 'openai-chat:reasoning_effort=xhigh' }]);
+  expect(await stored()).toMatchObject([{ member: 'openai-chat:reasoning_effort=xhigh' }]);
   expect(await calls(() => chat(three, { reasoning_effort: 'xhigh' }))).toMatchObject({ status: 200, calls: 1 });
   expect((await calls(() => chat(three, { reasoning_effort: 'high' }))).last).toMatchObject({
     reasoning_effort: 'high',
@@ -301,7 +301,7 @@ test.each([
     expect(await calls(() => chat(key, { top_p: 7 }))).toMatchObject({ status: 200, calls: 2 });
     expect(await calls(() => chat(key, { top_p: 7 }))).toMatchObject({ status: 200, calls: 1 });
   }
-  expect(await facts()).toEqual([]);
+  expect(await stored()).toEqual([]);
   expect((await calls(() => chat(three, { top_p: 7 }))).calls).toBe(2);
 });
 
@@ -363,17 +363,19 @@ test('relay threads count attempts together, and several machines have a part ea
 test('an edit of the channel forgets what was learnt, for all and for conversations; what was written by hand stays', async () => {
   refuses = refusing('seed');
   for (const key of [one, two]) await calls(() => chat(key, { seed: 1, prompt_cache_key: 'a' }));
-  await gateway.services.channelFacts.store(channel, 'hand', [{ model: `m${made}`, member: 'openai-chat:top_p' }]);
-  expect(await facts()).toHaveLength(2);
+  await gateway.services.unsupportedMembers.store(channel, 'hand', [
+    { model: `m${made}`, member: 'openai-chat:top_p' },
+  ]);
+  expect(await stored()).toHaveLength(2);
   await gateway.services.channels.update(channel, { priority: 3 }, 'owner');
-  expect(await facts()).toHaveLength(2);
+  expect(await stored()).toHaveLength(2);
   await gateway.services.channels.update(channel, { base_url: `${upstream.url}/v2/..` }, 'owner');
-  expect(await facts()).toMatchObject([{ member: 'openai-chat:top_p' }]);
+  expect(await stored()).toMatchObject([{ member: 'openai-chat:top_p' }]);
   await gateway.services.channels.update(channel, { base_url: upstream.url }, 'owner');
   await gateway.sync();
   expect(await calls(() => chat(one, { seed: 1, prompt_cache_key: 'a' }))).toMatchObject({ status: 200, calls: 2 });
   await gateway.services.channels.remove(channel);
-  expect(await facts()).toEqual([]);
+  expect(await stored()).toEqual([]);
 });
 
 test('what an administrator confirms holds for all and stays', async () => {
@@ -381,7 +383,7 @@ test('what an administrator confirms holds for all and stays', async () => {
   await calls(() => chat(one, { seed: 1 }));
   await gateway.sync();
   const key = { channel_id: channel, model: `m${made}`, member: 'openai-chat:seed' };
-  expect(await gateway.services.channelFacts.confirm(key)).toMatchObject({ source: 'hand', expires_at: 0 });
+  expect(await gateway.services.unsupportedMembers.confirm(key)).toMatchObject({ source: 'hand', expires_at: 0 });
   await gateway.sync();
   expect(await calls(() => chat(three, { seed: 1 }))).toMatchObject({ status: 200, calls: 1 });
 });
@@ -391,7 +393,7 @@ test('a member that the operator writes into each body is never left out', async
   await gateway.sync();
   refuses = refusing('seed');
   expect(await calls(() => chat(one, { seed: 1 }))).toMatchObject({ status: 400, calls: 1 });
-  await gateway.services.channelFacts.store(channel, 'hand', [{ model: `m${made}`, member: 'openai-chat:seed' }]);
+  await gateway.services.unsupportedMembers.store(channel, 'hand', [{ model: `m${made}`, member: 'openai-chat:seed' }]);
   await gateway.sync();
   expect((await calls(() => chat(one, { seed: 1 }))).last).toMatchObject({ seed: 5 });
 });
@@ -401,7 +403,7 @@ test('bodies that are to pass untouched do', async () => {
   await gateway.sync();
   refuses = refusing('seed');
   expect(await calls(() => chat(one, { seed: 1 }))).toMatchObject({ status: 400, calls: 1 });
-  await gateway.services.channelFacts.store(channel, 'hand', [{ model: `m${made}`, member: 'openai-chat:seed' }]);
+  await gateway.services.unsupportedMembers.store(channel, 'hand', [{ model: `m${made}`, member: 'openai-chat:seed' }]);
   await gateway.sync();
   expect((await calls(() => chat(one, { seed: 1 }))).last).toMatchObject({ seed: 1 });
 });
@@ -461,7 +463,7 @@ test('a feature in the header goes by its name, others stay', async () => {
     );
   expect(await ask('context-1m-2025-08-07,claude-code-20250219')).toMatchObject({ status: 200, calls: 2 });
   expect(sentBetas()).toBe('claude-code-20250219');
-  expect(await facts()).toMatchObject([{ member: 'anthropic-messages:anthropic-beta=context-1m-2025-08-07' }]);
+  expect(await stored()).toMatchObject([{ member: 'anthropic-messages:anthropic-beta=context-1m-2025-08-07' }]);
   refuses = () => ({
     error: { message: 'Unexpected value(s) `fast-mode-2026-02-01` for the `anthropic-beta` header.' },
   });
@@ -478,7 +480,7 @@ test('a tool of a type that is refused is told as a function, and its call comes
   expect(asked).toMatchObject({ status: 200, calls: 2, last: { tools: [{ type: 'function', name: 'patch' }] } });
   expect(asked.text).toContain('custom_tool_call');
   expect(asked.text).toContain('"input":"text"');
-  expect(await facts()).toMatchObject([{ member: 'openai-responses:tools[].type=custom', demand: 'function' }]);
+  expect(await stored()).toMatchObject([{ member: 'openai-responses:tools[].type=custom', demand: 'function' }]);
 });
 
 test('tools that run at the upstream are never told as functions', async () => {
@@ -505,18 +507,18 @@ test('what a member would have cost is charged and held as if it had gone', asyn
 test('no more than 32 are remembered of a model at a channel, and what two users met stays', async () => {
   const key = { channelId: channel, model: 'x' };
   const efforts = Array.from({ length: 40 }, (_, at) => `openai-chat:reasoning_effort=e${at}`);
-  const { note } = gateway.services.channelFacts;
+  const { note } = gateway.services.unsupportedMembers;
   for (const userId of [1, 2]) await note({ ...key, members: ['openai-chat:seed'], userId });
   for (const member of efforts) await note({ ...key, members: [member], userId: 1 });
-  const kept = await facts();
+  const kept = await stored();
   expect(kept).toHaveLength(32);
   expect(kept.map(({ member }) => member)).toContain('openai-chat:seed');
   expect(kept.map(({ member }) => member)).toContain('openai-chat:reasoning_effort=e39');
 });
 
 test('no more than 2,000 are remembered of a site: what one user alone met leaves, and what holds for all stays', async () => {
-  const { note, store, remove } = gateway.services.channelFacts;
-  const repository = createChannelFactsRepository(gateway.database);
+  const { note, store, remove } = gateway.services.unsupportedMembers;
+  const repository = createUnsupportedMembersRepository(gateway.database);
   const before = await repository.count();
   const { removeOldest } = repository;
   while (await removeOldest());
@@ -527,7 +529,7 @@ test('no more than 2,000 are remembered of a site: what one user alone met leave
     ...{ users: '1', first_at: at, last_at: at, expires_at: 0 },
   });
   for (let at = held; at < 2000; at++) await repository.insert(row(at, at === held ? 'learnt' : 'hand'));
-  const models = async () => (await facts()).map(({ model }) => model);
+  const models = async () => (await stored()).map(({ model }) => model);
   await note({ channelId: channel, model: 'more', members: ['openai-chat:seed'], userId: 1 });
   expect([await repository.count(), (await models()).includes(`site${held}`)]).toEqual([2000, false]);
   expect(await models()).toContain('more');
@@ -540,7 +542,7 @@ test('no more than 2,000 are remembered of a site: what one user alone met leave
     code: 'params_invalid',
   });
   expect(await repository.count()).toBe(2000);
-  for (const { model, member } of await facts()) await remove({ channel_id: channel, model, member });
+  for (const { model, member } of await stored()) await remove({ channel_id: channel, model, member });
 });
 
 test('further attempts are counted, and those that were answered', async () => {
@@ -555,9 +557,9 @@ test('further attempts are counted, and those that were answered', async () => {
 });
 
 test('a member that may not be left out is not noted, stored or obeyed', async () => {
-  const { note, store } = gateway.services.channelFacts;
+  const { note, store } = gateway.services.unsupportedMembers;
   await note({ channelId: channel, model: 'x', members: ['openai-chat:messages', 'openai-chat:seed=5'], userId: 1 });
-  expect(await facts()).toEqual([]);
+  expect(await stored()).toEqual([]);
   await expect(store(channel, 'hand', [{ model: 'x', member: 'openai-chat:tools' }])).rejects.toMatchObject({
     code: 'params_invalid',
   });
@@ -574,13 +576,13 @@ test('what has expired is sent again, and another thread is given what holds', (
     observeBudgets: ignored,
   };
   const state = createRelayState(watcher, () => now);
-  const fact = (member: string, expiresAt: number) => ({ channelId: 3, model: 'm', member, expiresAt });
-  const known = [fact('openai-chat:seed', 2000), fact('openai-chat:top_p', 0), fact('openai-chat:messages', 0)];
+  const row = (member: string, expiresAt: number) => ({ channelId: 3, model: 'm', member, expiresAt });
+  const known = [row('openai-chat:seed', 2000), row('openai-chat:top_p', 0), row('openai-chat:messages', 0)];
   const empty = { seq: 1, users: [], tokens: [], channels: [], options: {} };
-  state.apply({ kind: 'snapshot', ...empty, facts: [{ channelId: 3, facts: known }] });
+  state.apply({ kind: 'snapshot', ...empty, unsupported: [{ channelId: 3, members: known }] });
   const names = (of: RelayState) =>
     of
-      .factsOf(3)
+      .unsupportedOf(3)
       ?.get('m')
       ?.map(({ row }) => row.member);
   expect(names(state)).toEqual(['seed', 'top_p']);
@@ -589,11 +591,11 @@ test('what has expired is sent again, and another thread is given what holds', (
   expect(names(other)).toEqual(['seed', 'top_p']);
   now = 2_000_000;
   expect(names(state)).toEqual(['top_p']);
-  expect(state.factsOf(4)).toBeUndefined();
+  expect(state.unsupportedOf(4)).toBeUndefined();
   const removed = { users: [], tokens: [], channels: [] };
-  state.apply({ kind: 'delta', ...empty, removed, facts: [{ channelId: 3, facts: [] }] });
-  expect(state.factsOf(3)).toBeUndefined();
-  expect(state.snapshot()).not.toHaveProperty('facts');
+  state.apply({ kind: 'delta', ...empty, removed, unsupported: [{ channelId: 3, members: [] }] });
+  expect(state.unsupportedOf(3)).toBeUndefined();
+  expect(state.snapshot()).not.toHaveProperty('unsupported');
   other.apply({ kind: 'delta', ...empty, removed: { ...removed, channels: [3] } });
-  expect(other.factsOf(3)).toBeUndefined();
+  expect(other.unsupportedOf(3)).toBeUndefined();
 });

@@ -192,7 +192,7 @@ const channels: readonly Channel[] = [
   }),
 ];
 
-const channelFacts: Output<'channel.facts'> = [
+const unsupportedMembers: Output<'channel.unsupported'> = [
   {
     ...{ model: 'gpt-4o', member: 'openai-chat:seed', demand: 'absent', source: 'learnt', count: 3, users: 1 },
     ...{ for_all: false, expires_time: now + 7 * 86_400, first_time: now - hour, last_time: now - 60 },
@@ -992,7 +992,7 @@ export const filled: Answers = {
     provider(100, 'practice', 'Practice', { base_url: '', models: ['practice-small'], key_hint: '' }),
   ],
   'channel.keys': channelKeys,
-  'channel.facts': channelFacts,
+  'channel.unsupported': unsupportedMembers,
   'channel.probe_plan': probePlan,
   'channel.fetch_models': ['gpt-4o', 'gpt-5.1'],
   'channel.fetch_models_for': ['gpt-4o', 'gpt-5.1'],
@@ -1310,8 +1310,8 @@ export const done: Answers = {
   'channel.update': channels[0] as Channel,
   'channel.copy': channel(26, 'east copy', {}),
   'channel.test': { success: true, message: '', time: 0.84 },
-  'channel.fact_store': channelFacts,
-  'channel.fact_confirm': channelFacts[0] as Output<'channel.fact_confirm'>,
+  'channel.unsupported_store': unsupportedMembers,
+  'channel.unsupported_confirm': unsupportedMembers[0] as Output<'channel.unsupported_confirm'>,
   'channel.probe': {
     ...probePlan,
     lines: [

@@ -7,8 +7,8 @@ import { callMeta, callReply, relayOn } from '../../server/app/in-process.ts';
 import { createServices, type ServiceDeps } from '../../server/app/services.ts';
 import { Balances, createMoney } from '../../server/billing/balances/money.ts';
 import { createMemory, maxThreads } from '../../server/billing/balances/shared-memory.ts';
-import type { FactReport } from '../../server/contract/channel-facts.ts';
 import type { ChannelFailure } from '../../server/contract/channel-failure.ts';
+import type { RefusalReport } from '../../server/contract/unsupported-members.ts';
 import type { ChannelFields } from '../../server/domain/channels/service.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
 import type { TokenFields } from '../../server/domain/tokens/service.ts';
@@ -110,8 +110,8 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     tasks: services.tasks,
     findSession: options.findSession ?? (async () => userId),
     failure: (failure: ChannelFailure) => void failures.push(failure),
-    learnt: (fact: FactReport) => {
-      noted = Promise.all([noted, services.channelFacts.note(fact)]);
+    learnt: (report: RefusalReport) => {
+      noted = Promise.all([noted, services.unsupportedMembers.note(report)]);
     },
     report: (error: unknown, requestId: string) => void defects.push({ error, requestId }),
     limits: { ...defaultLimits, ...options.limits },

@@ -1,8 +1,8 @@
 /** Upstream channels, tags of them, and how requests are routed to them. */
 import * as z from 'zod/mini';
-import { factSources } from '../channel-facts.ts';
 import { endpoint } from '../endpoint.ts';
 import { channelShape } from '../entities.ts';
+import { unsupportedSources } from '../unsupported-members.ts';
 import { commaList, figure, id, jsonText, nothing, number, text, toggle } from './fields.ts';
 import { explainedChainShape } from './virtual-model.ts';
 
@@ -38,14 +38,14 @@ const keyShape = z.object({
   used_time: z.int(),
 });
 
-const factShape = z.object({
+const unsupportedShape = z.object({
   /** As the upstream calls it. */
   model: z.string(),
   /** `openai-chat:temperature`, `openai-responses:reasoning.effort=xhigh`. */
   member: z.string(),
   /** `absent`, or `function` for a type of tools. */
   demand: z.string(),
-  source: z.enum(factSources),
+  source: z.enum(unsupportedSources),
   count: z.int(),
   /** Users who met it, two at most. */
   users: z.int(),
@@ -408,42 +408,42 @@ export const channelEndpoints = [
     envelope: 'raw',
   }),
   endpoint({
-    id: 'channel.facts',
+    id: 'channel.unsupported',
     method: 'GET',
-    path: '/api/channel/facts/:id',
+    path: '/api/channel/unsupported/:id',
     access: 'admin',
     input: z.object({ id }),
-    output: z.array(factShape),
+    output: z.array(unsupportedShape),
     summary: { zh: '渠道上游不接受的参数', en: 'Members that the upstream of a channel does not take' },
   }),
   endpoint({
-    id: 'channel.fact_store',
+    id: 'channel.unsupported_store',
     method: 'POST',
-    path: '/api/channel/facts/:id',
+    path: '/api/channel/unsupported/:id',
     access: 'admin',
     /** `probe`: found by asking the upstream. */
     input: z.object({
       id,
       source: z.optional(z.enum(['hand', 'probe'])),
-      facts: z.array(z.object({ model: z.string(), member: z.string() })),
+      members: z.array(z.object({ model: z.string(), member: z.string() })),
     }),
-    output: z.array(factShape),
+    output: z.array(unsupportedShape),
     summary: { zh: '记录渠道上游不接受的参数', en: 'Store members that the upstream of a channel does not take' },
   }),
   endpoint({
-    id: 'channel.fact_confirm',
+    id: 'channel.unsupported_confirm',
     method: 'PUT',
-    path: '/api/channel/facts/:id',
+    path: '/api/channel/unsupported/:id',
     access: 'admin',
     /** It holds for every request from now on, and stays. */
     input: z.object({ id, model: z.string(), member: z.string() }),
-    output: factShape,
+    output: unsupportedShape,
     summary: { zh: '确认渠道上游不接受的参数', en: 'Confirm a member that the upstream of a channel does not take' },
   }),
   endpoint({
-    id: 'channel.fact_delete',
+    id: 'channel.unsupported_delete',
     method: 'POST',
-    path: '/api/channel/facts/:id/delete',
+    path: '/api/channel/unsupported/:id/delete',
     access: 'admin',
     input: z.object({ id, model: z.string(), member: z.string() }),
     output: nothing,

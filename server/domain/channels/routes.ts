@@ -6,8 +6,8 @@ import { AppError } from '../../contract/errors.ts';
 import type { KeyHealth } from '../../contract/key-health.ts';
 import { candidateList, mapModel, shareOf, type WeightOptions } from '../../routing/candidates.ts';
 import type { ChainExplanation } from '../virtual-models/explain.ts';
-import type { ChannelFactsService } from './facts.ts';
 import { members } from './service.ts';
+import type { UnsupportedMembersService } from './unsupported-members.ts';
 
 /** How a channel stands in the relay's eyes. */
 export interface ChannelHealthStatus {
@@ -30,7 +30,7 @@ export interface RoutesDeps {
   /** @throws AppError not_found */
   readonly callerOfToken: (name: string, userId: number) => Promise<RouteCaller>;
   readonly chains: ChainExplanation;
-  readonly facts: Pick<ChannelFactsService, 'holding'>;
+  readonly unsupported: Pick<UnsupportedMembersService, 'holding'>;
   /** As the operator set them. */
   readonly weights: () => WeightOptions;
   /** Asks the relay; null where no server runs. */
@@ -107,7 +107,7 @@ export function createRoutes(deps: RoutesDeps) {
           serving.map(({ row }) => row.id),
           model,
         )) ?? [];
-      const facts = await deps.facts.holding(serving.map(({ row }) => row.id));
+      const unsupported = await deps.unsupported.holding(serving.map(({ row }) => row.id));
       return {
         model,
         group,
@@ -120,7 +120,7 @@ export function createRoutes(deps: RoutesDeps) {
           condition: limits[index]?.condition ?? 'unknown',
           wait_ms: limits[index]?.waitMs ?? 0,
           upstream_model: mapModel(mappingOf(row), model),
-          not_sent: facts.flatMap(({ channel_id: id, model: at, member }) =>
+          not_sent: unsupported.flatMap(({ channel_id: id, model: at, member }) =>
             id === row.id && at === mapModel(mappingOf(row), model) ? [member] : [],
           ),
         })),

@@ -19,8 +19,8 @@ import { targetFor } from '../../providers/knowledge/target.ts';
 import { probeInput } from '../../providers/probe.ts';
 import { type Provider, supportsOperation } from '../../providers/provider.ts';
 import { mapModel } from '../../routing/candidates.ts';
-import type { ChannelFactsService } from './facts.ts';
 import type { RelayTest } from './service.ts';
+import type { UnsupportedMembersService } from './unsupported-members.ts';
 
 export interface ProbePlan {
   readonly model: string;
@@ -53,7 +53,7 @@ export interface ProbeReport extends ProbePlan {
 
 export interface UpstreamProbeDeps {
   readonly repository: ReturnType<typeof createChannelsRepository>;
-  readonly facts: Pick<ChannelFactsService, 'list'>;
+  readonly unsupported: Pick<UnsupportedMembersService, 'list'>;
   readonly relayTest: RelayTest;
   readonly ownRules: () => readonly ModelRule[];
   /** null = it has none. */
@@ -171,12 +171,15 @@ export function createUpstreamProbe(deps: UpstreamProbeDeps) {
     return { found: refusals.has(status) ? 'refused' : 'unclear', words: words.slice(0, maxWords), usage: null };
   };
 
-  const rowsOf = (subject: Subject, { members, fact, parameter }: ProbeQuestion, known: ReadonlySet<string>) => {
+  const rowsOf = (subject: Subject, { members, unsupported, parameter }: ProbeQuestion, known: ReadonlySet<string>) => {
     const { provider, dialect, upstreamModel: model } = subject;
-    if (fact !== undefined && known.has(fact)) return 'left out';
+    if (unsupported !== undefined && known.has(unsupported)) return 'left out';
     const target = targetFor(provider, model, ownRows(deps.ownRules()));
     if (parameter !== undefined && target.unsupported.has(parameter)) return 'left out';
-    if (fact?.includes('effort=') === true && (target.thinking === 'none' || target.efforts?.includes('low') === false))
+    if (
+      unsupported?.includes('effort=') === true &&
+      (target.thinking === 'none' || target.efforts?.includes('low') === false)
+    )
       return 'left out';
     const dropped: string[] = [];
     withinRules(members, rulesFor(provider, dialect, false, model), dropped);
@@ -192,7 +195,7 @@ export function createUpstreamProbe(deps: UpstreamProbeDeps) {
       const { dialect, others, questions, upstreamModel } = subject;
       const plan = planOf(subject);
       const prices = deps.prices(subject.model);
-      const rows = await deps.facts.list(id);
+      const rows = await deps.unsupported.list(id);
       const known = new Set(rows.filter((one) => one.model === upstreamModel).map(({ member }) => member));
       const announced = prices === null ? 0 : (plan.dollars ?? 0) * prices.quotaPerUnit;
       let quota = 0;
@@ -246,7 +249,7 @@ const mostOf = ({ tokens = 0, answers = 1 }: ProbeQuestion, limit: number, price
 export type UpstreamProbeService = ReturnType<typeof createUpstreamProbe>;
 
 function lineOf(
-  { id, fact }: ProbeQuestion,
+  { id, unsupported }: ProbeQuestion,
   { found: upstream, words }: Pick<ProbeLine, 'words'> & { readonly found: Found },
   rows: ProbeLine['rows'],
 ): ProbeLine {
@@ -256,7 +259,7 @@ function lineOf(
     upstream,
     rows,
     differs,
-    member: differs && upstream === 'refused' ? (fact ?? '') : '',
+    member: differs && upstream === 'refused' ? (unsupported ?? '') : '',
     words,
   };
 }

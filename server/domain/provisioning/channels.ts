@@ -6,9 +6,9 @@ import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { ProvisionChange, ProvisionedChannel } from '../../contract/provision.ts';
 import { providers } from '../../providers/catalogue.ts';
-import type { ChannelFactsService } from '../channels/facts.ts';
 import { keysOf, namesOf } from '../channels/keys.ts';
 import { type ChannelFields, type ChannelsService, channelView, type KeyOwner } from '../channels/service.ts';
+import type { UnsupportedMembersService } from '../channels/unsupported-members.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { asText, changedFields, describeChanges } from './compare.ts';
 
@@ -19,7 +19,7 @@ const typeOf = (expected: string | number): number => {
 };
 
 function fieldsOf(channel: ProvisionedChannel): ChannelFields {
-  const { key: _key, type, status, models, group, facts: _facts, ...rest } = channel;
+  const { key: _key, type, status, models, group, unsupported: _unsupported, ...rest } = channel;
   const text = (value: Parameters<typeof asText>[0] | undefined) => (value === undefined ? undefined : asText(value));
   return {
     ...rest,
@@ -40,7 +40,7 @@ export async function applyChannels(
   deps: {
     readonly database: Database;
     readonly channels: ChannelsService;
-    readonly channelFacts: Pick<ChannelFactsService, 'replaceOwn'>;
+    readonly unsupportedMembers: Pick<UnsupportedMembersService, 'replaceOwn'>;
     readonly vault: Vault;
   },
   expected: readonly ProvisionedChannel[],
@@ -64,7 +64,7 @@ export async function applyChannels(
       if ((channel.key ?? '').trim() === '') throw new AppError('provision_key_missing', { name });
       const [made] = await deps.channels.create({ ...fields, key: channel.key });
       if (made !== undefined && label !== '') await repository.update(made.id, { managed_by: label });
-      if (made !== undefined) await deps.channelFacts.replaceOwn(made.id, channel.facts ?? []);
+      if (made !== undefined) await deps.unsupportedMembers.replaceOwn(made.id, channel.unsupported ?? []);
       changes.push({ action: 'create', ...about, fields: [] });
       continue;
     }
@@ -81,9 +81,9 @@ export async function applyChannels(
       const proven = key === '' ? keyOwner : 'owner';
       await deps.channels.update(row.id, { ...changed, ...(newKey ? { key: channel.key } : {}) }, proven);
     }
-    const { facts } = channel;
-    const before = facts === undefined ? null : await deps.channelFacts.replaceOwn(row.id, facts);
-    if (before !== null) fieldChanges.push(`facts: ${before.length} → ${facts?.length ?? 0}`);
+    const { unsupported } = channel;
+    const before = unsupported === undefined ? null : await deps.unsupportedMembers.replaceOwn(row.id, unsupported);
+    if (before !== null) fieldChanges.push(`unsupported: ${before.length} → ${unsupported?.length ?? 0}`);
     changes.push({ action: fieldChanges.length > 0 ? 'update' : 'unchanged', ...about, fields: fieldChanges });
   }
   for (const row of prune ? rest.filter(({ managed_by }) => managed_by === label) : []) {

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
 import { createBudgetsRepository } from '../../../db/repositories/budgets.ts';
-import { createChannelFactsRepository } from '../../../db/repositories/channel-facts.ts';
 import { createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createTokensRepository } from '../../../db/repositories/tokens.ts';
+import { createUnsupportedMembersRepository } from '../../../db/repositories/unsupported-members.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { createVirtualModelsRepository } from '../../../db/repositories/virtual-models.ts';
 import { ChannelStatus, Role, TokenStatus, UserStatus } from '../../contract/enum.ts';
@@ -12,7 +12,7 @@ import { type OptionKey, optionRow } from '../../contract/options.ts';
 import { priceOptionKeys } from '../../contract/pricing/tables.ts';
 import { targetsIn } from '../../contract/virtual-models.ts';
 import { providerByType } from '../../providers/catalogue.ts';
-import { factText } from '../channels/facts.ts';
+import { unsupportedText } from '../channels/unsupported-members.ts';
 import type { OptionsService } from '../options/service.ts';
 import { same } from './compare.ts';
 
@@ -61,7 +61,7 @@ const mapOf = (text: string): Map<string, unknown> => {
   return new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
 };
 
-const withFacts = (facts: readonly string[]) => (facts.length === 0 ? {} : { facts });
+const withUnsupported = (unsupported: readonly string[]) => (unsupported.length === 0 ? {} : { unsupported });
 
 const withBudgets = (budgets: readonly object[]) => (budgets.length === 0 ? {} : { budgets });
 
@@ -78,7 +78,9 @@ export async function exportSite(
     ['ratios', 'json'].includes(optionRow(key).kind.name) ? objectOf(value) : value;
   const channels = (await createChannelsRepository(deps.database).all()).sort((a, b) => a.id - b.id);
   const virtual = await createVirtualModelsRepository(deps.database).all();
-  const facts = (await createChannelFactsRepository(deps.database).list()).filter(({ source }) => source !== 'learnt');
+  const unsupported = (await createUnsupportedMembersRepository(deps.database).list()).filter(
+    ({ source }) => source !== 'learnt',
+  );
   const users = await createUsersRepository(deps.database).all();
   const names = new Map(users.map((user) => [user.id, user.username]));
   const budgets = await createBudgetsRepository(deps.database).all();
@@ -131,7 +133,7 @@ export async function exportSite(
         max_input_tokens: row.max_input_tokens,
         keys_off: row.keys_off === '' ? '' : row.keys_off.split(','),
       }),
-      ...withFacts(facts.flatMap((fact) => (fact.channel_id === row.id ? [factText(fact)] : []))),
+      ...withUnsupported(unsupported.flatMap((one) => (one.channel_id === row.id ? [unsupportedText(one)] : []))),
     })),
     ...(virtual.length === 0
       ? {}

@@ -6,8 +6,8 @@ import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type ProvisionChange, provisionDocument } from '../../contract/provision.ts';
 import type { BudgetsService } from '../budgets/service.ts';
-import type { ChannelFactsService } from '../channels/facts.ts';
 import type { ChannelsService, KeyOwner } from '../channels/service.ts';
+import type { UnsupportedMembersService } from '../channels/unsupported-members.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { RedemptionsService } from '../redemptions/service.ts';
 import type { Vault } from '../secrets/vault.ts';
@@ -32,7 +32,7 @@ export interface ProvisionedServices {
   readonly channels: ChannelsService;
   readonly virtualModels: VirtualModelsService;
   readonly budgets: BudgetsService;
-  readonly channelFacts: ChannelFactsService;
+  readonly unsupportedMembers: UnsupportedMembersService;
   readonly users: UsersService;
   readonly credentials: Credentials;
   readonly tokens: TokensService;

@@ -3,10 +3,10 @@ import { createChangeStream } from '../../../db/change-stream.ts';
 import type { Database } from '../../../db/open.ts';
 import { type BudgetRow, createBudgetsRepository } from '../../../db/repositories/budgets.ts';
 import type { Change, Feed } from '../../../db/repositories/changes.ts';
-import { createChannelFactsRepository } from '../../../db/repositories/channel-facts.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createOptionsRepository } from '../../../db/repositories/options.ts';
 import { createTokensRepository, type RelayTokenRow } from '../../../db/repositories/tokens.ts';
+import { createUnsupportedMembersRepository } from '../../../db/repositories/unsupported-members.ts';
 import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
 import { createVirtualModelsRepository } from '../../../db/repositories/virtual-models.ts';
 import type { BudgetSnapshot } from '../../contract/budgets.ts';
@@ -22,9 +22,9 @@ import type {
   TokenSnapshot,
   UserSnapshot,
 } from '../../contract/snapshot.ts';
-import { factsOf } from '../channels/facts.ts';
 import { keysInUse } from '../channels/keys.ts';
 import { members } from '../channels/service.ts';
+import { unsupportedOf } from '../channels/unsupported-members.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { virtualModelOf } from '../virtual-models/service.ts';
 
@@ -50,7 +50,7 @@ export function createSnapshotSource({
   const users = createUsersRepository(database);
   const tokens = createTokensRepository(database);
   const channels = createChannelsRepository(database);
-  const facts = createChannelFactsRepository(database);
+  const unsupported = createUnsupportedMembersRepository(database);
   const options = createOptionsRepository(database);
   const virtualModels = createVirtualModelsRepository(database);
   const budgets = createBudgetsRepository(database);
@@ -60,7 +60,7 @@ export function createSnapshotSource({
   const load: SnapshotSource['load'] = async (onPart) => {
     // The place first: a change that slips in between is sent once more, which does no harm.
     const seq = await feed.last();
-    const known = factsOf(await facts.forAll(), []);
+    const known = unsupportedOf(await unsupported.forAll(), []);
     const virtual = (await virtualModels.all()).map(virtualModelOf);
     const bounds = (await budgets.all()).map(budgetSnapshot);
     const all = { users: [] as UserSnapshot[], tokens: [] as TokenSnapshot[] };
@@ -79,7 +79,7 @@ export function createSnapshotSource({
       ...all,
       channels: (await channels.all()).map((row) => channelSnapshot(row, vault)),
       options: Object.fromEntries(visible(await options.all())),
-      ...(known.length === 0 ? {} : { facts: known }),
+      ...(known.length === 0 ? {} : { unsupported: known }),
       ...(virtual.length === 0 ? {} : { virtualModels: virtual }),
       ...(bounds.length === 0 ? {} : { budgets: bounds }),
     };
@@ -97,8 +97,9 @@ export function createSnapshotSource({
     const changedUsers = await read(idsOf('users'), users.byIds);
     const changedTokens = await read(idsOf('tokens'), tokens.byIds);
     const changedChannels = await read(idsOf('channels'), channels.byIds);
-    const factIds = idsOf('channel_facts');
-    const changedFacts = factIds.length === 0 ? [] : factsOf(await facts.forAll(factIds), factIds);
+    const unsupportedIds = idsOf('channel_unsupported');
+    const changedUnsupported =
+      unsupportedIds.length === 0 ? [] : unsupportedOf(await unsupported.forAll(unsupportedIds), unsupportedIds);
     const virtual = news.some(({ entity }) => entity === 'virtual_models') ? await virtualModels.all() : null;
     const changedBudgets = await read(idsOf('budgets'), budgets.byIds);
     const texts = keys.length === 0 ? new Map<string, string>() : await options.byKeys(keys);
@@ -111,7 +112,7 @@ export function createSnapshotSource({
       options: Object.fromEntries(
         keys.filter((key) => !isOptionKey(key) || !optionRow(key).secret).map((key) => [key, texts.get(key) ?? null]),
       ),
-      ...(changedFacts.length === 0 ? {} : { facts: changedFacts }),
+      ...(changedUnsupported.length === 0 ? {} : { unsupported: changedUnsupported }),
       removed: { users: changedUsers.gone, tokens: changedTokens.gone, channels: changedChannels.gone },
       ...(virtual === null ? {} : { virtualModels: virtual.map(virtualModelOf) }),
       ...(changedBudgets.rows.length === 0 ? {} : { budgets: changedBudgets.rows.map(budgetSnapshot) }),

@@ -2,8 +2,8 @@
 import { deferredChanges, deferredChangesText, type SavedChannel } from '../../contract/deferred-changes.ts';
 import { ChannelStatus, type Language } from '../../contract/enum.ts';
 import { storedIn } from '../../contract/stored-texts.ts';
-import { factView } from '../../domain/channels/facts.ts';
 import type { KeyOwner } from '../../domain/channels/service.ts';
+import { unsupportedView } from '../../domain/channels/unsupported-members.ts';
 import { dialectsOf, operationsOf } from '../../providers/base-url.ts';
 import { keyStarts } from '../../providers/key-starts.ts';
 import type { Actor, Reply } from '../call.ts';
@@ -58,10 +58,10 @@ export const channelHandlers: HandlersOf<
   | 'channel.key_update'
   | 'channel.key_test'
   | 'channel.practice'
-  | 'channel.facts'
-  | 'channel.fact_store'
-  | 'channel.fact_confirm'
-  | 'channel.fact_delete'
+  | 'channel.unsupported'
+  | 'channel.unsupported_store'
+  | 'channel.unsupported_confirm'
+  | 'channel.unsupported_delete'
   | 'channel.probe_plan'
   | 'channel.probe'
   | 'model.by_type'
@@ -135,19 +135,19 @@ export const channelHandlers: HandlersOf<
     const result = await services.channels.testKey(id, key, model, stream);
     return { success: result.ok, message: storedIn(result.message, meta.language), time: Math.round(result.ms) / 1000 };
   },
-  'channel.facts': async ({ services, input }) => {
+  'channel.unsupported': async ({ services, input }) => {
     await services.channels.get(input.id);
-    return services.channelFacts.views(input.id);
+    return services.unsupportedMembers.views(input.id);
   },
-  'channel.fact_store': async ({ services, input: { id, facts, source = 'hand' } }) => {
+  'channel.unsupported_store': async ({ services, input: { id, members, source = 'hand' } }) => {
     await services.channels.get(id);
-    await services.channelFacts.store(id, source, facts);
-    return services.channelFacts.views(id);
+    await services.unsupportedMembers.store(id, source, members);
+    return services.unsupportedMembers.views(id);
   },
-  'channel.fact_confirm': async ({ services, input: { id, model, member } }) =>
-    factView(await services.channelFacts.confirm({ channel_id: id, model, member })),
-  'channel.fact_delete': ({ services, input: { id, model, member } }) =>
-    services.channelFacts.remove({ channel_id: id, model, member }),
+  'channel.unsupported_confirm': async ({ services, input: { id, model, member } }) =>
+    unsupportedView(await services.unsupportedMembers.confirm({ channel_id: id, model, member })),
+  'channel.unsupported_delete': ({ services, input: { id, model, member } }) =>
+    services.unsupportedMembers.remove({ channel_id: id, model, member }),
   'channel.probe_plan': ({ services, input: { id, model = '' } }) => services.upstreamProbe.plan(id, model),
   'channel.probe': async ({ services, input: { id, model = '' } }) => {
     const report = await services.upstreamProbe.run(id, model);

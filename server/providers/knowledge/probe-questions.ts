@@ -13,7 +13,7 @@ export interface ProbeQuestion {
   /** The answer is asked for in pieces, by the path. */
   readonly streamed?: true;
   /** Fact of a channel that says that it is not taken; absent = no row of a channel can say it. */
-  readonly fact?: string;
+  readonly unsupported?: string;
   /** What rows of models call it. */
   readonly parameter?: ModelParameter;
   /** Answers that are paid. */
@@ -53,7 +53,7 @@ const chat: readonly ProbeQuestion[] = [
   {
     id: 'strict tools',
     members: { tools: [chatTool({ strict: true })] },
-    fact: 'openai-chat:tools[].function.strict',
+    unsupported: 'openai-chat:tools[].function.strict',
     tokens: toolTokens,
   },
   {
@@ -81,27 +81,32 @@ const chat: readonly ProbeQuestion[] = [
     members: { response_format: { type: 'json_schema', json_schema: { name: 'a', strict: true, schema } } },
     tokens: toolTokens,
   },
-  { id: 'thinking', members: { reasoning_effort: 'low' }, fact: 'openai-chat:reasoning_effort=low' },
-  { id: 'cache', members: { prompt_cache_key: 'gateway-probe' }, fact: 'openai-chat:prompt_cache_key' },
+  { id: 'thinking', members: { reasoning_effort: 'low' }, unsupported: 'openai-chat:reasoning_effort=low' },
+  { id: 'cache', members: { prompt_cache_key: 'gateway-probe' }, unsupported: 'openai-chat:prompt_cache_key' },
   { id: 'n', members: { n: 2 }, parameter: 'candidates', answers: 2 },
   { id: 'logprobs', members: { logprobs: true } },
-  { id: 'temperature', members: { temperature: 0.5 }, fact: 'openai-chat:temperature', parameter: 'temperature' },
-  { id: 'top_p', members: { top_p: 0.9 }, fact: 'openai-chat:top_p', parameter: 'topP' },
-  { id: 'seed', members: { seed: 1 }, fact: 'openai-chat:seed', parameter: 'seed' },
+  {
+    id: 'temperature',
+    members: { temperature: 0.5 },
+    unsupported: 'openai-chat:temperature',
+    parameter: 'temperature',
+  },
+  { id: 'top_p', members: { top_p: 0.9 }, unsupported: 'openai-chat:top_p', parameter: 'topP' },
+  { id: 'seed', members: { seed: 1 }, unsupported: 'openai-chat:seed', parameter: 'seed' },
   {
     id: 'presence_penalty',
     members: { presence_penalty: 0.1 },
-    fact: 'openai-chat:presence_penalty',
+    unsupported: 'openai-chat:presence_penalty',
     parameter: 'presencePenalty',
   },
   {
     id: 'frequency_penalty',
     members: { frequency_penalty: 0.1 },
-    fact: 'openai-chat:frequency_penalty',
+    unsupported: 'openai-chat:frequency_penalty',
     parameter: 'frequencyPenalty',
   },
-  { id: 'verbosity', members: { verbosity: 'low' }, fact: 'openai-chat:verbosity=low' },
-  { id: 'metadata', members: { metadata: { probe: 'gateway' } }, fact: 'openai-chat:metadata' },
+  { id: 'verbosity', members: { verbosity: 'low' }, unsupported: 'openai-chat:verbosity=low' },
+  { id: 'metadata', members: { metadata: { probe: 'gateway' } }, unsupported: 'openai-chat:metadata' },
 ];
 
 const responsesTool = (more: Members = {}) => ({ type: 'function', name: 'noop', parameters: schema, ...more });
@@ -116,13 +121,13 @@ const responses: readonly ProbeQuestion[] = [
   {
     id: 'strict tools',
     members: { tools: [responsesTool({ strict: true })] },
-    fact: 'openai-responses:tools[].strict',
+    unsupported: 'openai-responses:tools[].strict',
     tokens: toolTokens,
   },
   {
     id: 'custom tools',
     members: { tools: [{ type: 'custom', name: 'noop', description: 'Does nothing.' }] },
-    fact: 'openai-responses:tools[].type=custom',
+    unsupported: 'openai-responses:tools[].type=custom',
     tokens: toolTokens,
   },
   {
@@ -151,13 +156,18 @@ const responses: readonly ProbeQuestion[] = [
     members: { text: { format: { type: 'json_schema', name: 'a', strict: true, schema } } },
     tokens: toolTokens,
   },
-  { id: 'thinking', members: { reasoning: { effort: 'low' } }, fact: 'openai-responses:reasoning.effort=low' },
-  { id: 'cache', members: { prompt_cache_key: 'gateway-probe' }, fact: 'openai-responses:prompt_cache_key' },
+  { id: 'thinking', members: { reasoning: { effort: 'low' } }, unsupported: 'openai-responses:reasoning.effort=low' },
+  { id: 'cache', members: { prompt_cache_key: 'gateway-probe' }, unsupported: 'openai-responses:prompt_cache_key' },
   { id: 'logprobs', members: { include: ['message.output_text.logprobs'] } },
-  { id: 'temperature', members: { temperature: 0.5 }, fact: 'openai-responses:temperature', parameter: 'temperature' },
-  { id: 'top_p', members: { top_p: 0.9 }, fact: 'openai-responses:top_p', parameter: 'topP' },
-  { id: 'verbosity', members: { text: { verbosity: 'low' } }, fact: 'openai-responses:text.verbosity=low' },
-  { id: 'metadata', members: { metadata: { probe: 'gateway' } }, fact: 'openai-responses:metadata' },
+  {
+    id: 'temperature',
+    members: { temperature: 0.5 },
+    unsupported: 'openai-responses:temperature',
+    parameter: 'temperature',
+  },
+  { id: 'top_p', members: { top_p: 0.9 }, unsupported: 'openai-responses:top_p', parameter: 'topP' },
+  { id: 'verbosity', members: { text: { verbosity: 'low' } }, unsupported: 'openai-responses:text.verbosity=low' },
+  { id: 'metadata', members: { metadata: { probe: 'gateway' } }, unsupported: 'openai-responses:metadata' },
 ];
 
 const messagesTool = (more: Members = {}) => ({
@@ -178,7 +188,7 @@ const messages: readonly ProbeQuestion[] = [
   {
     id: 'strict tools',
     members: { tools: [messagesTool({ strict: true })] },
-    fact: 'anthropic-messages:tools[].strict',
+    unsupported: 'anthropic-messages:tools[].strict',
     tokens: toolTokens,
   },
   {
@@ -209,43 +219,43 @@ const messages: readonly ProbeQuestion[] = [
   {
     id: 'thinking',
     members: { output_config: { effort: 'low' } },
-    fact: 'anthropic-messages:output_config.effort=low',
+    unsupported: 'anthropic-messages:output_config.effort=low',
   },
   {
     id: 'cache',
     members: { messages: [{ role: 'user', content: [{ type: 'text', text: words, cache_control: marked }] }] },
-    fact: 'anthropic-messages:messages[].content[].cache_control',
+    unsupported: 'anthropic-messages:messages[].content[].cache_control',
   },
   {
     id: 'cache of instructions',
     members: { system: [{ type: 'text', text: 'Be brief.', cache_control: marked }] },
-    fact: 'anthropic-messages:system[].cache_control',
+    unsupported: 'anthropic-messages:system[].cache_control',
   },
   {
     id: 'cache of tools',
     members: { tools: [messagesTool({ cache_control: marked })] },
-    fact: 'anthropic-messages:tools[].cache_control',
+    unsupported: 'anthropic-messages:tools[].cache_control',
     tokens: toolTokens,
   },
   {
     id: 'temperature',
     members: { temperature: 0.5 },
-    fact: 'anthropic-messages:temperature',
+    unsupported: 'anthropic-messages:temperature',
     parameter: 'temperature',
   },
-  { id: 'top_p', members: { top_p: 0.9 }, fact: 'anthropic-messages:top_p', parameter: 'topP' },
-  { id: 'top_k', members: { top_k: 5 }, fact: 'anthropic-messages:top_k', parameter: 'topK' },
+  { id: 'top_p', members: { top_p: 0.9 }, unsupported: 'anthropic-messages:top_p', parameter: 'topP' },
+  { id: 'top_k', members: { top_k: 5 }, unsupported: 'anthropic-messages:top_k', parameter: 'topK' },
 ];
 
 const geminiTool = { functionDeclarations: [{ name: 'noop', description: 'Does nothing.', parameters: openSchema }] };
 const geminiParts = (mimeType: string, data: string) => ({
   contents: [{ role: 'user', parts: [{ text: words }, { inlineData: { mimeType, data } }] }],
 });
-/** Of https://ai.google.dev/api/generate-content#generationconfig: one member, and the fact that says that it is not taken. */
+/** Of https://ai.google.dev/api/generate-content#generationconfig: one member, and the member that says that it is not taken. */
 const geminiSampling = (member: string, value: number, parameter: ModelParameter): ProbeQuestion => ({
   id: member,
   members: { generationConfig: { [member]: value } },
-  fact: `gemini-generate:generationConfig.${member}`,
+  unsupported: `gemini-generate:generationConfig.${member}`,
   parameter,
 });
 
@@ -264,7 +274,7 @@ const gemini: readonly ProbeQuestion[] = [
   {
     id: 'thinking',
     members: { generationConfig: { thinkingConfig: { thinkingLevel: 'low' } } },
-    fact: 'gemini-generate:generationConfig.thinkingConfig.thinkingLevel=low',
+    unsupported: 'gemini-generate:generationConfig.thinkingConfig.thinkingLevel=low',
   },
   { id: 'n', members: { generationConfig: { candidateCount: 2 } }, parameter: 'candidates', answers: 2 },
   { id: 'logprobs', members: { generationConfig: { responseLogprobs: true } } },
@@ -280,7 +290,7 @@ const gemini: readonly ProbeQuestion[] = [
 const cohereSampling = (member: string, value: number, parameter: ModelParameter): ProbeQuestion => ({
   id: member,
   members: { [member]: value },
-  fact: `cohere-chat:${member}`,
+  unsupported: `cohere-chat:${member}`,
   parameter,
 });
 
@@ -311,7 +321,7 @@ const cohere: readonly ProbeQuestion[] = [
 const ollamaSampling = (member: string, value: number, parameter?: ModelParameter): ProbeQuestion => ({
   id: member,
   members: { options: { [member]: value } },
-  fact: `ollama-chat:options.${member}`,
+  unsupported: `ollama-chat:options.${member}`,
   ...(parameter === undefined ? {} : { parameter }),
 });
 

@@ -12,7 +12,7 @@ export interface RemovableRow extends WithSource {
   readonly dialect: ProtocolId;
   /** Path in the body, or `anthropic-beta` for names in that header. */
   readonly member: string;
-  /** The refusal may be of one word alone: the fact then names it, `reasoning.effort=xhigh`. Absent = of the member. */
+  /** The refusal may be of one word alone: what is stored names it, `reasoning.effort=xhigh`. Absent = of the member. */
   readonly byValue?: 'also' | 'only';
   /** Words that may go where `byValue` is `only`; absent = all. */
   readonly values?: RegExp;
@@ -130,7 +130,7 @@ export const removableRows: readonly RemovableRow[] = [
   }),
 ];
 
-/** What a fact of a channel is about. */
+/** What an unsupported member of a channel is about. */
 export interface Removable {
   readonly row: RemovableRow;
   /** null = whatever its value. */
@@ -152,7 +152,7 @@ export function removableNamed(name: string): Removable | null {
   return allows(row, value) ? { row, value } : null;
 }
 
-/** Whether a fact may be about this value of the member. @param value null = about all. */
+/** Whether an unsupported member may be about this value of the member. @param value null = about all. */
 export function allows({ byValue, values }: RemovableRow, value: string | null): boolean {
   if (value === null) return byValue !== 'only';
   return byValue !== undefined && word.test(value) && values?.test(value) !== false;

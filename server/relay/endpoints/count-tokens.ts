@@ -20,7 +20,7 @@ import { parseBody, readWhole } from '../upstream/whole.ts';
 export interface CountCore extends Pick<SendCore, 'dispatch' | 'now' | 'token' | 'health'> {
   readonly counter: TokenCounter;
   readonly deadlines: Deadlines;
-  readonly state: Pick<RelayState, 'settings' | 'factsOf'>;
+  readonly state: Pick<RelayState, 'settings' | 'unsupportedOf'>;
 }
 
 /** Agents ask before they begin; an estimate now is better than a count later. */
@@ -101,7 +101,7 @@ export class TokenCounts {
     for (const channel of channels) {
       const { health, state } = this.core;
       if (health.condition(channel, parsed.model) !== 'up') continue;
-      const without = state.factsOf(channel.id);
+      const without = state.unsupportedOf(channel.id);
       const variant = without === undefined ? plainVariant : { ...plainVariant, without };
       const prepared = prepare(parsed, channel, health.pickKey(channel, parsed.model), state.settings, variant);
       if (prepared instanceof AppError) throw prepared;

@@ -2,7 +2,7 @@
  * Members that upstreams refused: which are left out of a request, and whether another attempt without one may be made. What
  * holds for all comes with the published state; here is what single conversations met. Bounded.
  */
-import { type FactReport, factSeconds, maxFactsOfPair } from '../../contract/channel-facts.ts';
+import { maxUnsupportedOfPair, type RefusalReport, unsupportedSeconds } from '../../contract/unsupported-members.ts';
 import { nameOf, type Removable, type Without } from '../../providers/knowledge/removable-members.ts';
 
 /** An attempt without members that the one before was refused for. */
@@ -44,7 +44,7 @@ export interface LearntMembersDeps {
   readonly share: (limit: number) => number;
   /** What holds for every request at a channel; undefined = nothing. */
   readonly known: (channelId: number) => Without | undefined;
-  readonly report: (report: FactReport) => void;
+  readonly report: (report: RefusalReport) => void;
 }
 
 export class LearntMembers {
@@ -119,8 +119,8 @@ export class LearntMembers {
     const before = this.ofConversation(met, conversation);
     met.delete(conversation);
     oldestLeaves(met, maxConversations);
-    const all = joined(before?.get(model), members).slice(-maxFactsOfPair);
-    const until = this.deps.now() + factSeconds * 1000;
+    const all = joined(before?.get(model), members).slice(-maxUnsupportedOfPair);
+    const until = this.deps.now() + unsupportedSeconds * 1000;
     met.set(conversation, { until, without: new Map([...(before ?? []), [model, all]]) });
   }
 }

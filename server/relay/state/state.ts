@@ -1,7 +1,6 @@
 /** The relay's memory: the published snapshot, indexed for one look-up per question. */
 
 import type { BudgetSnapshot } from '../../contract/budgets.ts';
-import type { FactsOfChannel } from '../../contract/channel-facts.ts';
 import { mayCostNothing } from '../../contract/pricing/tables.ts';
 import type {
   ChannelSnapshot,
@@ -13,6 +12,7 @@ import type {
   UnknownRights,
   UserSnapshot,
 } from '../../contract/snapshot.ts';
+import type { UnsupportedOfChannel } from '../../contract/unsupported-members.ts';
 import type { VirtualModel } from '../../contract/virtual-models.ts';
 import { type Removable, removableNamed, type Without } from '../../providers/knowledge/removable-members.ts';
 import { CandidateIndex, type CandidateList } from '../../routing/candidates.ts';
@@ -35,7 +35,7 @@ export interface RelayState {
   user(id: number): UserSnapshot | undefined;
   channel(id: number): ChannelSnapshot | undefined;
   /** Members that its upstream refuses; undefined = none is known. */
-  factsOf(channelId: number): Without | undefined;
+  unsupportedOf(channelId: number): Without | undefined;
   /** All of them, whatever their status. */
   channels(): Iterable<ChannelSnapshot>;
   /** Enabled channels that serve `model` to `group`. */
@@ -87,7 +87,10 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
   let prepared: { readonly users: UserRow[]; readonly tokens: TokenRow[] } | null = null;
   const channels = new CandidateIndex<ChannelSnapshot>();
   const plans = new RoutePlans();
-  const facts = new Map<number, { readonly rows: FactsOfChannel; readonly without: Without; readonly until: number }>();
+  const unsupported = new Map<
+    number,
+    { readonly rows: UnsupportedOfChannel; readonly without: Without; readonly until: number }
+  >();
   const options = new Map<string, string>();
   let virtualModels: readonly VirtualModel[] = [];
   let chains: ReadonlyMap<string, Chain> = new Map();
@@ -126,10 +129,10 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
   };
 
   /** What has expired is left out, and the rest looked at again when the next one does. */
-  const setFacts = (rows: FactsOfChannel) => {
-    facts.delete(rows.channelId);
+  const setUnsupported = (rows: UnsupportedOfChannel) => {
+    unsupported.delete(rows.channelId);
     const seconds = now() / 1000;
-    const current = rows.facts.filter(({ expiresAt }) => expiresAt === 0 || expiresAt > seconds);
+    const current = rows.members.filter(({ expiresAt }) => expiresAt === 0 || expiresAt > seconds);
     const without = new Map<string, Removable[]>();
     for (const { model, member } of current) {
       const removable = removableNamed(member);
@@ -140,7 +143,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
     }
     const ends = current.flatMap(({ expiresAt }) => (expiresAt === 0 ? [] : [expiresAt * 1000]));
     if (without.size > 0)
-      facts.set(rows.channelId, { rows, without, until: Math.min(...ends, Number.POSITIVE_INFINITY) });
+      unsupported.set(rows.channelId, { rows, without, until: Math.min(...ends, Number.POSITIVE_INFINITY) });
   };
 
   const state: RelayState & { settings: RelaySettings } = {
@@ -165,7 +168,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
         tokens.clear();
         hmacs.clear();
         channels.clear();
-        facts.clear();
+        unsupported.clear();
         options.clear();
         for (const user of prepared?.users ?? []) setUser(user);
         for (const token of prepared?.tokens ?? []) setToken(token);
@@ -178,7 +181,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
         for (const id of update.removed.tokens) removeToken(id);
         for (const id of update.removed.channels) {
           if (channels.delete(id)) free.clear();
-          facts.delete(id);
+          unsupported.delete(id);
         }
       }
       for (const user of update.users) setUser(new UserRow(user));
@@ -187,7 +190,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
         if (channels.set(channel)) free.clear();
         for (const listener of listeners) listener(channel.id);
       }
-      for (const rows of update.facts ?? []) setFacts(rows);
+      for (const rows of update.unsupported ?? []) setUnsupported(rows);
       for (const [key, value] of Object.entries(update.options)) {
         if (value === null) options.delete(key);
         else options.set(key, value);
@@ -213,11 +216,11 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
     token: (id) => tokens.get(id),
     user: (id) => users.get(id),
     channel: (id) => channels.get(id),
-    factsOf(channelId) {
-      const known = facts.size === 0 ? undefined : facts.get(channelId);
+    unsupportedOf(channelId) {
+      const known = unsupported.size === 0 ? undefined : unsupported.get(channelId);
       if (known === undefined || now() < known.until) return known?.without;
-      setFacts(known.rows);
-      return facts.get(channelId)?.without;
+      setUnsupported(known.rows);
+      return unsupported.get(channelId)?.without;
     },
     channels: () => channels.all(),
     candidates: (group, model) => channels.list(group, model),
@@ -257,7 +260,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
       tokens: [...tokens.values()],
       channels: [...channels.all()],
       options: Object.fromEntries(options),
-      ...(facts.size === 0 ? {} : { facts: [...facts.values()].map(({ rows }) => rows) }),
+      ...(unsupported.size === 0 ? {} : { unsupported: [...unsupported.values()].map(({ rows }) => rows) }),
       ...(virtualModels.length === 0 ? {} : { virtualModels }),
       ...(budgets.size === 0 ? {} : { budgets: [...budgets.values()] }),
       nodes,

@@ -29,7 +29,7 @@ export function startJobs({ services, feed, turns, cleanupNodes, fresh, report, 
   const cleanup = async () => {
     await services.sessions.deleteExpired();
     await services.cleanupEphemeralStore();
-    await services.channelFacts.deleteExpired();
+    await services.unsupportedMembers.deleteExpired();
     await services.wallet.sweep();
     const days = services.options.get('LogRetentionDays');
     await services.logs.prepare();

@@ -1,13 +1,13 @@
 /** What the main thread and the control thread say to each other. */
 
 import type { DatabasePlace } from '../../../db/place.ts';
-import type { FactReport } from '../../contract/channel-facts.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import type { ErrorParams } from '../../contract/errors.ts';
 import type { HealthQuestion } from '../../contract/key-health.ts';
 import type { Snapshot, SnapshotDelta, SnapshotPart } from '../../contract/snapshot.ts';
 import type { StorageStatus } from '../../contract/storage.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
+import type { RefusalReport } from '../../contract/unsupported-members.ts';
 import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../../domain/channels/service.ts';
 import type { LogSettings } from '../../observability/logging/settings.ts';
@@ -42,7 +42,7 @@ export type ToControl =
   | { readonly kind: 'task'; readonly id: number; readonly call: TaskCall }
   | { readonly kind: 'trouble'; readonly failure: ChannelFailure }
   /** An upstream took a request without members that it had refused. */
-  | { readonly kind: 'learnt'; readonly fact: FactReport }
+  | { readonly kind: 'learnt'; readonly refusal: RefusalReport }
   /** A request met a defect of this program; its stack is in the log. */
   | { readonly kind: 'defect'; readonly requestId: string; readonly message: string }
   | { readonly kind: 'storage'; readonly status: StorageStatus }

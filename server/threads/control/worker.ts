@@ -12,12 +12,12 @@ import { dataDirFiles } from '../../app/data-dir.ts';
 import { createServices, type Services } from '../../app/services.ts';
 import { createLedgerClient, type LedgerClient, type LedgerPort } from '../../billing/ledger/client.ts';
 import type { RecentChanges } from '../../cluster/recent-changes.ts';
-import type { FactReport } from '../../contract/channel-facts.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import { AppError } from '../../contract/errors.ts';
 import { healthyStorage, type RelayStall, type StorageStatus } from '../../contract/storage.ts';
 import { failureOf } from '../../contract/storage-reasons.ts';
 import { sleep, systemTimers, type Timers } from '../../contract/timers.ts';
+import type { RefusalReport } from '../../contract/unsupported-members.ts';
 import { createDefectCount } from '../../domain/alerts/defects.ts';
 import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../../domain/channels/service.ts';
@@ -227,7 +227,8 @@ async function start(order: ControlStart) {
     defect: defects.note,
     applied: publisher.applied,
     troubled: (failure: ChannelFailure) => void services.channels.troubled(failure).then(publisher.check).catch(report),
-    learnt: (fact: FactReport) => void services.channelFacts.note(fact).then(publisher.check).catch(report),
+    learnt: (refusal: RefusalReport) =>
+      void services.unsupportedMembers.note(refusal).then(publisher.check).catch(report),
     close: async () => {
       stopWatchingRelays();
       stopJobs();
@@ -394,7 +395,7 @@ self.onmessage = ({ data }) => {
         if (message.kind === 'health') control.health(message.health);
         if (message.kind === 'task') void control.taskAnswered(message.id, message.call);
         if (message.kind === 'trouble') control.troubled(message.failure);
-        if (message.kind === 'learnt') control.learnt(message.fact);
+        if (message.kind === 'learnt') control.learnt(message.refusal);
         if (message.kind === 'defect') control.defect(message.requestId, message.message);
         if (message.kind === 'applied') control.applied(message.seq);
         if (message.kind === 'close') void control.close().then(() => self.postMessage({ kind: 'closed' }));

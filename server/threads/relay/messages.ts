@@ -2,12 +2,12 @@
 import type { EncryptedSample } from '../../../db/encrypted-columns.ts';
 import type { MemoryParts } from '../../billing/balances/shared-memory.ts';
 import type { SlotIndexes } from '../../billing/balances/slot.ts';
-import type { FactReport } from '../../contract/channel-facts.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import type { ErrorCode, ErrorParams } from '../../contract/errors.ts';
 import type { HealthQuestion } from '../../contract/key-health.ts';
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
+import type { RefusalReport } from '../../contract/unsupported-members.ts';
 import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../../domain/channels/service.ts';
 import type { LogSettings } from '../../observability/logging/settings.ts';
@@ -135,7 +135,7 @@ export type FromRelay =
   | ({ readonly kind: 'count' } & CountRequest)
   | { readonly kind: 'trouble'; readonly failure: ChannelFailure }
   /** An upstream took a request without members that it had refused. */
-  | { readonly kind: 'learnt'; readonly fact: FactReport }
+  | { readonly kind: 'learnt'; readonly refusal: RefusalReport }
   /** A request met a defect of this program; its stack is in the log. */
   | { readonly kind: 'defect'; readonly requestId: string; readonly message: string }
   | { readonly kind: 'healthReport'; readonly healthReport: HealthReport }

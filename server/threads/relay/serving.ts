@@ -93,7 +93,7 @@ export function createServing(deps: ServingDeps): Serving {
     tasks: tasks.store,
     findSession: createFindSession(files.httpSocket, order.basePath),
     failure: (failure) => send({ kind: 'trouble', failure }),
-    learnt: (fact) => send({ kind: 'learnt', fact }),
+    learnt: (refusal) => send({ kind: 'learnt', refusal }),
     trialCells: deps.trialCells,
     observer: observers.observer,
     ...(observers.wrap === undefined ? {} : { wrap: observers.wrap }),

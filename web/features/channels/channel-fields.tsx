@@ -11,7 +11,6 @@ import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { ChannelAdvanced } from './channel-advanced.tsx';
-import { ChannelFacts } from './channel-facts.tsx';
 import {
   type ChannelForm,
   type ChannelType,
@@ -25,6 +24,7 @@ import { ChannelKeys } from './channel-keys.tsx';
 import { ChannelModels } from './channel-models.tsx';
 import { ChannelTry } from './channel-try.tsx';
 import { namesIn } from './model-list.ts';
+import { UnsupportedMembers } from './unsupported-members.tsx';
 
 export interface ChannelFieldsProps {
   readonly form: ChannelForm;
@@ -81,7 +81,7 @@ function KeyFields({ form, channel, provider, onChange: change }: ChannelFieldsP
       {channel === null || (mode === undefined && channel.keys_off === undefined) ? null : (
         <ChannelKeys channelId={channel.id} />
       )}
-      {channel === null ? null : <ChannelFacts channelId={channel.id} />}
+      {channel === null ? null : <UnsupportedMembers channelId={channel.id} />}
       {keysIn(form.key).length > 1 || mode !== undefined ? (
         <div className="-mt-2 mb-4">
           <Segment

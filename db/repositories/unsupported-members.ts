@@ -1,19 +1,19 @@
 /** What upstreams of channels turned out not to take. */
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { Database } from '../open.ts';
-import type { ChannelFactsTable } from '../schema/tables.ts';
+import type { ChannelUnsupportedTable } from '../schema/tables.ts';
 
-export type ChannelFactRow = Selectable<ChannelFactsTable>;
-export type FactKey = Pick<ChannelFactRow, 'channel_id' | 'model' | 'member'>;
+export type UnsupportedRow = Selectable<ChannelUnsupportedTable>;
+export type UnsupportedKey = Pick<UnsupportedRow, 'channel_id' | 'model' | 'member'>;
 
 /** Two users have met it, or a person wrote it. */
 const forAll = sql<boolean>`(source <> 'learnt' OR users LIKE '%,%')`;
 
-export function createChannelFactsRepository({ query }: Database) {
-  const at = ({ channel_id, model, member }: FactKey) => ({ channel_id, model, member });
-  const oldest = async (of: Partial<FactKey>): Promise<FactKey | undefined> =>
+export function createUnsupportedMembersRepository({ query }: Database) {
+  const at = ({ channel_id, model, member }: UnsupportedKey) => ({ channel_id, model, member });
+  const oldest = async (of: Partial<UnsupportedKey>): Promise<UnsupportedKey | undefined> =>
     query
-      .selectFrom('channel_facts')
+      .selectFrom('channel_unsupported')
       .select(['channel_id', 'model', 'member'])
       .where((eb) => eb.and(of))
       .where((eb) => eb.not(forAll))
@@ -23,18 +23,18 @@ export function createChannelFactsRepository({ query }: Database) {
       .orderBy('member')
       .limit(1)
       .executeTakeFirst();
-  const remove = async (key: FactKey): Promise<boolean> => {
+  const remove = async (key: UnsupportedKey): Promise<boolean> => {
     const { numDeletedRows } = await query
-      .deleteFrom('channel_facts')
+      .deleteFrom('channel_unsupported')
       .where((eb) => eb.and(at(key)))
       .executeTakeFirst();
     return numDeletedRows > 0n;
   };
   return {
     /** @param channelId absent = of all channels. */
-    list: (channelId?: number): Promise<ChannelFactRow[]> =>
+    list: (channelId?: number): Promise<UnsupportedRow[]> =>
       query
-        .selectFrom('channel_facts')
+        .selectFrom('channel_unsupported')
         .selectAll()
         .$if(channelId !== undefined, (q) => q.where('channel_id', '=', channelId as number))
         .orderBy('channel_id')
@@ -42,9 +42,9 @@ export function createChannelFactsRepository({ query }: Database) {
         .orderBy('member')
         .execute(),
     /** Those that hold for every request. @param channelIds absent = of all channels. */
-    forAll: (channelIds?: readonly number[]): Promise<ChannelFactRow[]> =>
+    forAll: (channelIds?: readonly number[]): Promise<UnsupportedRow[]> =>
       query
-        .selectFrom('channel_facts')
+        .selectFrom('channel_unsupported')
         .selectAll()
         .where(forAll)
         .$if(channelIds !== undefined, (q) => q.where('channel_id', 'in', channelIds ?? []))
@@ -52,24 +52,24 @@ export function createChannelFactsRepository({ query }: Database) {
         .orderBy('model')
         .orderBy('member')
         .execute(),
-    find: (key: FactKey): Promise<ChannelFactRow | undefined> =>
+    find: (key: UnsupportedKey): Promise<UnsupportedRow | undefined> =>
       query
-        .selectFrom('channel_facts')
+        .selectFrom('channel_unsupported')
         .selectAll()
         .where((eb) => eb.and(at(key)))
         .executeTakeFirst(),
-    count: async (of: Partial<FactKey> = {}): Promise<number> =>
+    count: async (of: Partial<UnsupportedKey> = {}): Promise<number> =>
       (
         await query
-          .selectFrom('channel_facts')
+          .selectFrom('channel_unsupported')
           .select((eb) => eb.fn.countAll<number>().as('n'))
           .where((eb) => eb.and(of))
           .executeTakeFirstOrThrow()
       ).n,
     /** @returns false where another process was first. */
-    insert: async (row: Insertable<ChannelFactsTable>): Promise<boolean> => {
+    insert: async (row: Insertable<ChannelUnsupportedTable>): Promise<boolean> => {
       const { numInsertedOrUpdatedRows = 0n } = await query
-        .insertInto('channel_facts')
+        .insertInto('channel_unsupported')
         .values(row)
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirst();
@@ -77,12 +77,12 @@ export function createChannelFactsRepository({ query }: Database) {
     },
     /** @returns false where the row is another by now. */
     update: async (
-      { users, source, ...key }: FactKey & Pick<ChannelFactRow, 'users' | 'source'>,
-      change: Partial<Pick<ChannelFactRow, 'users' | 'source' | 'last_at' | 'expires_at'>>,
+      { users, source, ...key }: UnsupportedKey & Pick<UnsupportedRow, 'users' | 'source'>,
+      change: Partial<Pick<UnsupportedRow, 'users' | 'source' | 'last_at' | 'expires_at'>>,
       met: number,
     ): Promise<boolean> => {
       const { numUpdatedRows } = await query
-        .updateTable('channel_facts')
+        .updateTable('channel_unsupported')
         .set((eb) => ({ ...change, count: eb('count', '+', met) }))
         .where((eb) => eb.and({ ...at(key), users, source }))
         .executeTakeFirst();
@@ -90,13 +90,17 @@ export function createChannelFactsRepository({ query }: Database) {
     },
     remove,
     /** Makes room: of what one user alone has met, the oldest. @returns false = there is none. */
-    removeOldest: async (of: Partial<FactKey> = {}): Promise<boolean> => {
+    removeOldest: async (of: Partial<UnsupportedKey> = {}): Promise<boolean> => {
       const key = await oldest(of);
       return key !== undefined && remove(key);
     },
     /** @param now epoch seconds. */
     removeExpired: async (now: number): Promise<void> => {
-      await query.deleteFrom('channel_facts').where('expires_at', '>', 0).where('expires_at', '<=', now).execute();
+      await query
+        .deleteFrom('channel_unsupported')
+        .where('expires_at', '>', 0)
+        .where('expires_at', '<=', now)
+        .execute();
     },
   };
 }

@@ -10,23 +10,23 @@ import { attempt } from '../../lib/attempt.ts';
 import { dateTime } from '../../lib/format.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 
-type Fact = OutputOf<EndpointOf<'channel.facts'>>[number];
+type Row = OutputOf<EndpointOf<'channel.unsupported'>>[number];
 type Plan = OutputOf<EndpointOf<'channel.probe_plan'>>;
 type Report = OutputOf<EndpointOf<'channel.probe'>>;
 
 const dollars = (value: number | null): string => (value === null ? '?' : `$${value.toFixed(4)}`);
 
-function FactRow({ channelId, fact, onChanged }: { channelId: number; fact: Fact; onChanged: () => Promise<void> }) {
+function MemberRow({ channelId, row, onChanged }: { channelId: number; row: Row; onChanged: () => Promise<void> }) {
   const { t } = useTranslation();
-  const { model, member } = fact;
-  const run = async (id: 'channel.fact_confirm' | 'channel.fact_delete') => {
+  const { model, member } = row;
+  const run = async (id: 'channel.unsupported_confirm' | 'channel.unsupported_delete') => {
     await attempt(() => call(id, { id: channelId, model, member }));
     await onChanged();
   };
   const lines = [
-    t(`channels.factSource.${fact.source}`),
-    t(fact.for_all ? 'channels.factAll' : 'channels.factOne'),
-    ...(fact.expires_time === 0 ? [] : [t('channels.factUntil', { time: dateTime(fact.expires_time) })]),
+    t(`channels.unsupportedSource.${row.source}`),
+    t(row.for_all ? 'channels.unsupportedAll' : 'channels.unsupportedOne'),
+    ...(row.expires_time === 0 ? [] : [t('channels.unsupportedUntil', { time: dateTime(row.expires_time) })]),
   ];
   return (
     <li className="grid gap-1 border-t border-line py-2 first:border-t-0">
@@ -34,21 +34,21 @@ function FactRow({ channelId, fact, onChanged }: { channelId: number; fact: Fact
         <code className="break-all text-ink-1">{member}</code>
         <span className="text-[12px] break-all text-ink-3">{model}</span>
         <span className="ml-auto flex gap-2">
-          {fact.source === 'learnt' ? (
+          {row.source === 'learnt' ? (
             <button
               type="button"
               className="button h-8 max-sm:h-11"
-              aria-label={t('channels.factConfirm', { member, model })}
-              onClick={() => void run('channel.fact_confirm')}
+              aria-label={t('channels.unsupportedConfirm', { member, model })}
+              onClick={() => void run('channel.unsupported_confirm')}
             >
-              {t('channels.factKeep')}
+              {t('channels.unsupportedKeep')}
             </button>
           ) : null}
           <button
             type="button"
             className="button h-8 max-sm:h-11"
-            aria-label={t('channels.factDelete', { member, model })}
-            onClick={() => void run('channel.fact_delete')}
+            aria-label={t('channels.unsupportedDelete', { member, model })}
+            onClick={() => void run('channel.unsupported_delete')}
           >
             {t('app.delete')}
           </button>
@@ -83,14 +83,14 @@ function ProbeResult({ report, onStore }: { report: Report; onStore: () => void 
   );
 }
 
-export function ChannelFacts({ channelId }: { readonly channelId: number }) {
+export function UnsupportedMembers({ channelId }: { readonly channelId: number }) {
   const { t } = useTranslation();
   const client = useQueryClient();
   const [plan, setPlan] = useState<Plan | null>(null);
   const [report, setReport] = useState<Report | null>(null);
   const [busy, setBusy] = useState(false);
-  const queryKey = ['channel-facts', channelId];
-  const facts = useOptionalRead({ queryKey, queryFn: () => call('channel.facts', { id: channelId }) }).data ?? [];
+  const queryKey = ['channel-unsupported', channelId];
+  const rows = useOptionalRead({ queryKey, queryFn: () => call('channel.unsupported', { id: channelId }) }).data ?? [];
   const onChanged = () => client.invalidateQueries({ queryKey });
   const ask = () => attempt(async () => setPlan(await call('channel.probe_plan', { id: channelId })));
   const probe = async () => {
@@ -103,14 +103,14 @@ export function ChannelFacts({ channelId }: { readonly channelId: number }) {
     const members = found.lines.flatMap(({ member }) =>
       member === '' ? [] : [{ model: found.upstream_model, member }],
     );
-    await attempt(() => call('channel.fact_store', { id: channelId, source: 'probe', facts: members }));
+    await attempt(() => call('channel.unsupported_store', { id: channelId, source: 'probe', members }));
     setReport(null);
     await onChanged();
   };
   return (
-    <section className="mb-4 rounded-2 border border-line px-3 pt-2" aria-label={t('channels.facts')}>
+    <section className="mb-4 rounded-2 border border-line px-3 pt-2" aria-label={t('channels.unsupported')}>
       <div className="flex items-center gap-3 pb-2">
-        <h2 className="text-[12px] leading-4 font-medium text-ink-2">{t('channels.facts')}</h2>
+        <h2 className="text-[12px] leading-4 font-medium text-ink-2">{t('channels.unsupported')}</h2>
         <button
           type="button"
           className="button ml-auto h-8 max-sm:h-11"
@@ -122,8 +122,8 @@ export function ChannelFacts({ channelId }: { readonly channelId: number }) {
       </div>
       {report === null ? null : <ProbeResult report={report} onStore={() => void store(report)} />}
       <ul>
-        {facts.map((fact) => (
-          <FactRow key={`${fact.model} ${fact.member}`} channelId={channelId} fact={fact} onChanged={onChanged} />
+        {rows.map((row) => (
+          <MemberRow key={`${row.model} ${row.member}`} channelId={channelId} row={row} onChanged={onChanged} />
         ))}
       </ul>
       {plan === null ? null : (

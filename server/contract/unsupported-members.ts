@@ -1,18 +1,18 @@
 /** What a channel's upstream turned out not to take: members that are left out of requests for one of its models. */
 
 /** `hand`: written by an administrator, or confirmed by one. `learnt`: from refusals. `probe`: found by asking the upstream. */
-export const factSources = ['hand', 'learnt', 'probe'] as const;
-export type FactSource = (typeof factSources)[number];
+export const unsupportedSources = ['hand', 'learnt', 'probe'] as const;
+export type UnsupportedSource = (typeof unsupportedSources)[number];
 
 /** Users who must have met a refusal before all others are spared it. */
 export const usersForAll = 2;
-export const factSeconds = 7 * 86_400;
+export const unsupportedSeconds = 7 * 86_400;
 /** Of one model at one channel, and of a site. */
-export const maxFactsOfPair = 32;
-export const maxFacts = 2000;
+export const maxUnsupportedOfPair = 32;
+export const maxUnsupported = 2000;
 
 /** One that holds for every request. */
-export interface ChannelFact {
+export interface UnsupportedMember {
   readonly channelId: number;
   /** As the upstream calls it. */
   readonly model: string;
@@ -22,14 +22,14 @@ export interface ChannelFact {
   readonly expiresAt: number;
 }
 
-/** All facts of one channel that hold for every request. */
-export interface FactsOfChannel {
+/** What one channel does not take, as far as it holds for every request. */
+export interface UnsupportedOfChannel {
   readonly channelId: number;
-  readonly facts: readonly ChannelFact[];
+  readonly members: readonly UnsupportedMember[];
 }
 
 /** An upstream refused these members to a user, and took the same request without them. */
-export interface FactReport {
+export interface RefusalReport {
   readonly channelId: number;
   readonly model: string;
   readonly members: readonly string[];

@@ -30,7 +30,7 @@ const call = async (endpoint: string, input: unknown) => {
 };
 const member = 'openai-chat:seed';
 
-interface Fact {
+interface Row {
   readonly member: string;
   readonly for_all: boolean;
   readonly source: string;
@@ -38,27 +38,31 @@ interface Fact {
   readonly expires_time: number;
 }
 
-test('facts are listed with how often and by how many they were met, confirmed, stored and deleted', async () => {
+test('members that an upstream does not take are listed with how often and by how many they were met, confirmed, stored and deleted', async () => {
   const note = (userId: number) =>
-    gateway.services.channelFacts.note({ channelId: id, model: 'm', members: [member], userId });
+    gateway.services.unsupportedMembers.note({ channelId: id, model: 'm', members: [member], userId });
   await note(7);
   await note(7);
-  const list = async () => (await call('channel.facts', { id })) as Fact[];
+  const list = async () => (await call('channel.unsupported', { id })) as Row[];
   expect(await list()).toMatchObject([
     { member, count: 2, users: 1, for_all: false, source: 'learnt', demand: 'absent' },
   ]);
-  expect(gateway.state.factsOf(id)).toBeUndefined();
-  expect(await call('channel.fact_confirm', { id, model: 'm', member })).toMatchObject({
+  expect(gateway.state.unsupportedOf(id)).toBeUndefined();
+  expect(await call('channel.unsupported_confirm', { id, model: 'm', member })).toMatchObject({
     ...{ source: 'hand', for_all: true, expires_time: 0 },
   });
-  expect(gateway.state.factsOf(id)?.get('m')).toHaveLength(1);
-  await call('channel.fact_store', { id, facts: [{ model: 'x', member: 'openai-chat:top_p' }] });
-  expect((await list()).map((fact) => fact.member)).toEqual([member, 'openai-chat:top_p']);
-  await call('channel.fact_delete', { id, model: 'm', member });
-  expect(gateway.state.factsOf(id)?.get('m')).toBeUndefined();
-  await expect(call('channel.fact_delete', { id, model: 'm', member })).rejects.toMatchObject({ code: 'not_found' });
-  await expect(call('channel.facts', { id: 999 })).rejects.toMatchObject({ code: 'not_found' });
-  await expect(call('channel.fact_store', { id: 999, facts: [] })).rejects.toMatchObject({ code: 'not_found' });
+  expect(gateway.state.unsupportedOf(id)?.get('m')).toHaveLength(1);
+  await call('channel.unsupported_store', { id, members: [{ model: 'x', member: 'openai-chat:top_p' }] });
+  expect((await list()).map((row) => row.member)).toEqual([member, 'openai-chat:top_p']);
+  await call('channel.unsupported_delete', { id, model: 'm', member });
+  expect(gateway.state.unsupportedOf(id)?.get('m')).toBeUndefined();
+  await expect(call('channel.unsupported_delete', { id, model: 'm', member })).rejects.toMatchObject({
+    code: 'not_found',
+  });
+  await expect(call('channel.unsupported', { id: 999 })).rejects.toMatchObject({ code: 'not_found' });
+  await expect(call('channel.unsupported_store', { id: 999, members: [] })).rejects.toMatchObject({
+    code: 'not_found',
+  });
 });
 
 test('routes say what is not sent, for the model as the upstream calls it', async () => {
@@ -120,8 +124,8 @@ test('differences that are planted in an upstream are all found, none is invente
     expect([plan.dialect, report.lines.length]).toEqual([dialect, plan.calls]);
     expect(report.spent).toBeGreaterThan(0);
     expect(report.spent).toBeLessThanOrEqual(plan.dollars ?? 0);
-    const facts = report.lines.flatMap((line) => (line.member === '' ? [] : [{ model: 'm', member: line.member }]));
-    await call('channel.fact_store', { id: channel, source: 'probe', facts });
+    const members = report.lines.flatMap((line) => (line.member === '' ? [] : [{ model: 'm', member: line.member }]));
+    await call('channel.unsupported_store', { id: channel, source: 'probe', members });
     const again = (await call('channel.probe', { id: channel })) as Report;
     expect(again.lines.filter(({ member: storable }) => storable !== '')).toEqual([]);
   }
@@ -217,35 +221,35 @@ test('a probe of a model without a price says so', async () => {
 
 test('a declarative file says what is not taken, an export has it, and what was learnt stays beside it', async () => {
   const channel = await gateway.channel(upstream.url, { name: 'declared', models: 'm' });
-  await gateway.services.channelFacts.note({
+  await gateway.services.unsupportedMembers.note({
     channelId: channel,
     model: 'm',
     members: ['openai-chat:metadata'],
     userId: 7,
   });
-  const apply = async (facts: readonly string[] | undefined) => {
-    const channels = [{ name: 'declared', type: 'openai', ...(facts === undefined ? {} : { facts }) }];
+  const apply = async (unsupported: readonly string[] | undefined) => {
+    const channels = [{ name: 'declared', type: 'openai', ...(unsupported === undefined ? {} : { unsupported }) }];
     return (await call('provision.apply', { document: { version: 1, channels } })) as {
       action: string;
       fields: string[];
     }[];
   };
-  const stored = async () => ((await call('channel.facts', { id: channel })) as Fact[]).map((fact) => fact.member);
-  expect(await apply([`m ${member}`])).toMatchObject([{ action: 'update', fields: ['facts: 0 → 1'] }]);
+  const stored = async () => ((await call('channel.unsupported', { id: channel })) as Row[]).map((row) => row.member);
+  expect(await apply([`m ${member}`])).toMatchObject([{ action: 'update', fields: ['unsupported: 0 → 1'] }]);
   expect(await apply([`m ${member}`])).toMatchObject([{ action: 'unchanged' }]);
   expect(await apply(undefined)).toMatchObject([{ action: 'unchanged' }]);
   expect(await stored()).toEqual(['openai-chat:metadata', member]);
-  const site = (await call('provision.export', {})) as { channels: { name: string; facts?: string[] }[] };
-  expect(site.channels.find(({ name }) => name === 'declared')?.facts).toEqual([`m ${member}`]);
-  expect(await apply([])).toMatchObject([{ fields: ['facts: 1 → 0'] }]);
+  const site = (await call('provision.export', {})) as { channels: { name: string; unsupported?: string[] }[] };
+  expect(site.channels.find(({ name }) => name === 'declared')?.unsupported).toEqual([`m ${member}`]);
+  expect(await apply([])).toMatchObject([{ fields: ['unsupported: 1 → 0'] }]);
   expect(await stored()).toEqual(['openai-chat:metadata']);
   await expect(apply(['m openai-chat:messages'])).rejects.toMatchObject({ code: 'params_invalid' });
 });
 
 test('who confirmed or probed what stands in the audit log', async () => {
-  await gateway.services.channelFacts.note({ channelId: id, model: 'm', members: [member], userId: 7 });
-  await call('channel.fact_confirm', { id, model: 'm', member });
+  await gateway.services.unsupportedMembers.note({ channelId: id, model: 'm', members: [member], userId: 7 });
+  await call('channel.unsupported_confirm', { id, model: 'm', member });
   await call('channel.probe', { id });
   const { items } = (await call('audit.list', { page_size: 5 })) as { items: { action: string }[] };
-  expect(items.map(({ action }) => action).slice(0, 2)).toEqual(['channel.probe', 'channel.fact_confirm']);
+  expect(items.map(({ action }) => action).slice(0, 2)).toEqual(['channel.probe', 'channel.unsupported_confirm']);
 });

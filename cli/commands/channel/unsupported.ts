@@ -9,7 +9,7 @@ export const list: CommandRun = async (context, _flags, ref) => {
   const client = await context.client();
   const { id } = await findChannel(client, ref);
   context.output.list(
-    await client.call('channel.facts', { id }),
+    await client.call('channel.unsupported', { id }),
     [
       { name: 'model', value: (row) => row.model },
       { name: 'member', value: (row) => row.member },
@@ -26,21 +26,21 @@ export const list: CommandRun = async (context, _flags, ref) => {
 export const add: CommandRun = async (context, _flags, ref, [, model = '', member = '']) => {
   const client = await context.client();
   const { id } = await findChannel(client, ref);
-  const facts = await client.call('channel.fact_store', { id, facts: [{ model, member }] });
-  context.output.object(facts, [`${model}  ${member}`], member);
+  const rows = await client.call('channel.unsupported_store', { id, members: [{ model, member }] });
+  context.output.object(rows, [`${model}  ${member}`], member);
 };
 
 export const confirm: CommandRun = async (context, _flags, ref, [, model = '', member = '']) => {
   const client = await context.client();
   const { id } = await findChannel(client, ref);
-  const fact = await client.call('channel.fact_confirm', { id, model, member });
-  context.output.object(fact, [`${fact.model}  ${fact.member}  ${fact.source}`], fact.member);
+  const row = await client.call('channel.unsupported_confirm', { id, model, member });
+  context.output.object(row, [`${row.model}  ${row.member}  ${row.source}`], row.member);
 };
 
 export const remove: CommandRun = async (context, _flags, ref, [, model = '', member = '']) => {
   const client = await context.client();
   const { id } = await findChannel(client, ref);
-  await client.call('channel.fact_delete', { id, model, member });
+  await client.call('channel.unsupported_delete', { id, model, member });
   context.output.object({ model, member }, [`${model}  ${member}`], member);
 };
 
@@ -67,12 +67,14 @@ export const probe: CommandRun = async (context, flags, ref) => {
     [head, ...lines, context.say(`费用 ${dollars(report.spent)}`, `spent ${dollars(report.spent)}`)],
     report.lines.flatMap(({ member }) => (member === '' ? [] : [member])).join('\n'),
   );
-  const facts = report.lines.flatMap(({ member }) => (member === '' ? [] : [{ model: report.upstream_model, member }]));
-  if (facts.length === 0) return;
+  const members = report.lines.flatMap(({ member }) =>
+    member === '' ? [] : [{ model: report.upstream_model, member }],
+  );
+  if (members.length === 0) return;
   const offer = context.say(
-    `把 ${facts.length} 个差异记为此渠道的设置吗？`,
-    `Store ${facts.length} differences as the channel's own rows?`,
+    `把 ${members.length} 个差异记为此渠道的设置吗？`,
+    `Store ${members.length} differences as the channel's own rows?`,
   );
   if (flags.store === true || (context.interactive && context.flags.yes !== true && isYes(await context.ask(offer))))
-    await client.call('channel.fact_store', { id, source: 'probe', facts });
+    await client.call('channel.unsupported_store', { id, source: 'probe', members });
 };
