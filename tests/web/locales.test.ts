@@ -152,7 +152,7 @@ test('every key is used', () => {
     /^setup\.(open|later)$/,
     /^audit\.(areas|kind)\.\w+$/,
     /^budgets\.((holders|windows|units|of|hours)\.\w+|(user|token)(Help)?|amount|raise)$/,
-    /^channels\.(factSource|probeFound)\.\w+$/,
+    /^channels\.(unsupportedSource|probeFound)\.\w+$/,
     /^site\.level_\w+$/,
     /^playground\.(temperature|top_p|\w+_penalty|(stop|tools|extra)(Help)?)$/,
     /^logs\.(t\d|(reason|status|names)\.\w+)$/,
