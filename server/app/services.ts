@@ -386,6 +386,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
       unsupported: unsupportedMembers,
       statusOf: deps.statusOf ?? null,
       weights: () => ({ plainWeights: options.get('general_setting.plain_weights') }),
+      relayTest: deps.relayTest,
       callerOfToken: async (name, userId) => {
         const token = await tokens.named(name, userId);
         const userGroup = (await users.find(token.user_id))?.group_name ?? 'default';

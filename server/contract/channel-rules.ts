@@ -3,7 +3,7 @@
 const maxOperations = 64;
 const maxConditions = 64;
 /** Units of the text of `param_override`. */
-const maxRulesLength = 262_144;
+export const maxRulesLength = 262_144;
 
 /** One step of a path: a member's name, or the place in a list; `*` (unescaped) is each of them. */
 export interface PathStep {

@@ -1,14 +1,20 @@
-/** Headers that a channel sends besides the gateway's own: new-api's `header_override`, as it stands in a channel's setting. */
+/** Headers that a channel sends besides the gateway's own: new-api's `header_override`, as it stands in a channel's setting, and the modes that a header may have besides. */
 import { invalid, patternOf, problemOf, type RuleProblem } from './channel-rules.ts';
 
 const maxOwnHeaders = 64;
 const maxValueLength = 4096;
 
+/** How a header that has a value meets one of the same name: in its place, only where there is none, or behind it in a list. */
+const valueModes = ['set', 'default', 'add'] as const;
+type ValueMode = (typeof valueModes)[number];
+const headerModes = [...valueModes, 'remove', 'copy'] as const;
+
 /** One header. */
 export type OwnHeader =
-  | { readonly name: string; readonly value: string; readonly hasKey: boolean }
+  | { readonly mode: ValueMode; readonly name: string; readonly value: string; readonly hasKey: boolean }
+  | { readonly mode: 'remove'; readonly name: string }
   /** It has what the client's header of that name has, where there is one. */
-  | { readonly name: string; readonly client: string };
+  | { readonly mode: 'copy'; readonly name: string; readonly client: string };
 
 export interface HeaderOverride {
   readonly own: readonly OwnHeader[];
@@ -55,7 +61,7 @@ export function readHeaderOverride(value: unknown): HeaderOverride | RuleProblem
       if (name === '*') passes.push(/(?:)/);
       else if (pattern !== null) passes.push(patternOf(name.slice(pattern[0].length).trim(), at));
       else {
-        const header = headerOf(name, one, at);
+        const header = isMembers(one) ? modeOf(name, one, at) : headerOf(name, one, at);
         if (header !== null) own.push(header);
       }
     }
@@ -63,37 +69,83 @@ export function readHeaderOverride(value: unknown): HeaderOverride | RuleProblem
   });
 }
 
-/** @returns null = it has no value, which means nothing. */
-function headerOf(name: string, given: unknown, at: string): OwnHeader | null {
+const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function checkName(name: string, at: string): void {
   if (!isName(name) || ofConnection.test(name))
     invalid(
       at,
       '可以设置的请求头名（连接和请求体格式的请求头不能设置）',
       'a header that may be set (none of the connection or of the form of the body)',
     );
-  const value = String(given).trim();
-  const isText = typeof given === 'string' || typeof given === 'number';
-  if (!isText || value.length > maxValueLength || !/^[\x20-\x7e]*$/.test(value))
-    invalid(
-      at,
-      `可打印的 ASCII 文字，不超过 ${maxValueLength} 个字符`,
-      `printable ASCII of up to ${maxValueLength} characters`,
-    );
-  if (value === '') return null;
-  const client = /^\{client_header:([^}]*)\}$/.exec(value)?.[1]?.trim().toLowerCase();
-  if (client === undefined && value.startsWith('{client_header:'))
-    invalid(at, '仅由 {client_header:名称} 组成的值', 'a value of {client_header:NAME} alone');
-  if (client === undefined) return { name, value, hasKey: value.includes(keyMark) };
-  if (!isName(client) || !mayPass(client))
+}
+
+/** `{"mode": "add", "value": "b"}`, `{"mode": "remove"}`, `{"mode": "copy", "from": "X-Name"}`. */
+function modeOf(name: string, given: Readonly<Record<string, unknown>>, at: string): OwnHeader | null {
+  const mode = headerModes.find((one) => one === given.mode);
+  if (mode === undefined)
+    invalid(`${at}.mode`, `以下之一：${headerModes.join('、')}`, `one of ${headerModes.join(', ')}`);
+  checkName(name, at);
+  const known = mode === 'remove' ? [] : mode === 'copy' ? ['from'] : ['value'];
+  const other = Object.keys(given).find((member) => member !== 'mode' && !known.includes(member));
+  if (other !== undefined) invalid(`${at}.${other}`, '无此字段', 'nothing: there is no such member');
+  if (mode === 'remove') return { mode, name };
+  if (mode === 'copy') return { mode, name, client: clientHeader(given.from ?? name, `${at}.from`) };
+  const value = valueOf(given.value, `${at}.value`);
+  if (value === '' || value.startsWith(clientMark)) wrongValue(`${at}.value`);
+  return { mode, name, value, hasKey: value.includes(keyMark) };
+}
+
+/** @returns a header of a client that may pass, in small letters. */
+function clientHeader(given: unknown, at: string): string {
+  const name = typeof given === 'string' ? given.trim().toLowerCase() : '';
+  if (!isName(name) || !mayPass(name))
     invalid(
       at,
       '客户端可以转发的请求头（凭据和影响价格的请求头除外）',
       "a client's header that may pass (no credential, none that sets a price)",
     );
-  return { name, client };
+  return name;
+}
+
+const wrongValue = (at: string): never =>
+  invalid(
+    at,
+    `可打印的 ASCII 文字，不超过 ${maxValueLength} 个字符`,
+    `printable ASCII of up to ${maxValueLength} characters`,
+  );
+
+function valueOf(given: unknown, at: string): string {
+  const value = String(given).trim();
+  const isText = typeof given === 'string' || typeof given === 'number';
+  if (!isText || value.length > maxValueLength || !/^[\x20-\x7e]*$/.test(value)) wrongValue(at);
+  return value;
+}
+
+const clientMark = '{client_header:';
+
+/** @returns null = it has no value, which means nothing. */
+function headerOf(name: string, given: unknown, at: string): OwnHeader | null {
+  checkName(name, at);
+  const value = valueOf(given, at);
+  if (value === '') return null;
+  const client = /^\{client_header:([^}]*)\}$/.exec(value)?.[1];
+  if (client === undefined && value.startsWith(clientMark))
+    invalid(at, '仅由 {client_header:名称} 组成的值', 'a value of {client_header:NAME} alone');
+  return client === undefined
+    ? { mode: 'set', name, value, hasKey: value.includes(keyMark) }
+    : { mode: 'copy', name, client: clientHeader(client, at) };
 }
 
 const empty: HeaderOverride = { own: [], passes: null };
+
+/** @param first acts first: what the other says of a header of the same name wins. @returns null where neither does anything. */
+export function bothOverrides(first: HeaderOverride | null, then: HeaderOverride | null): HeaderOverride | null {
+  if (first === null || then === null) return first ?? then;
+  const passes = [...(first.passes ?? []), ...(then.passes ?? [])];
+  return { own: [...first.own, ...then.own], passes: passes.length === 0 ? null : passes };
+}
 
 /** @returns what acts of a channel's setting: nothing where it was stored before it was checked, and cannot be read. */
 export function headerOverrideOf(setting: Readonly<Record<string, unknown>>): HeaderOverride | null {

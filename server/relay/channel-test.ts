@@ -1,7 +1,7 @@
 /** Tests a channel with one small real request through the same pipeline: what it asks for follows from the model's kind. */
 import { AppError } from '../contract/errors.ts';
 import { storedText } from '../contract/stored-texts.ts';
-import type { ChannelTestResult } from '../domain/channels/service.ts';
+import type { ChannelTestResult, PreviewedRequest } from '../domain/channels/service.ts';
 import { parseJson, record } from '../protocols/shared/json.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { probeFor } from '../providers/probe.ts';
@@ -16,6 +16,8 @@ export interface ChannelTestOrder {
   readonly stream: boolean;
   /** Instead of the question that suits the model; its answer is given back. */
   readonly request?: { readonly path: string; readonly body: Readonly<Record<string, unknown>> };
+  /** Nothing is sent: how this would go out is given back. */
+  readonly preview?: PreviewedRequest;
 }
 
 /** Characters of an answer that are given back. */
@@ -55,6 +57,7 @@ async function runTest(
     firstTokenMs,
   });
   const channel = state.channel(order.channelId);
+  if (order.preview !== undefined) return { ...result(true, ''), previewed: await previewOf(relay, order, order.preview) };
   if (channel === undefined) return result(false, storedText('channelUnknown'));
   const provider = providerByType(channel.type);
   if (provider === undefined || provider.operations.some((operation) => untestable.has(operation)))
@@ -75,6 +78,20 @@ async function runTest(
   if (response.ok) return { ...result(true, ''), ...given };
   const message = errorMessage(text) ?? `HTTP ${response.status}`;
   return { ...result(false, withHost(message, channel.baseUrl || provider.baseUrl)), ...given };
+}
+
+/** @returns what the request would be refused with, where it would. */
+async function previewOf(
+  relay: Relay,
+  { channelId, model }: ChannelTestOrder,
+  request: PreviewedRequest,
+): Promise<NonNullable<ChannelTestResult['previewed']>> {
+  try {
+    return await relay.preview({ channelId, model, ...request });
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { code: error.code, params: error.params };
+  }
 }
 
 /** The system's words of a connection, such as `ENOTFOUND: getaddrinfo ENOTFOUND ***`. */

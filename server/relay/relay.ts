@@ -4,6 +4,7 @@ import type { KeyHealth } from '../contract/key-health.ts';
 import { languageFor } from '../contract/language.ts';
 import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import type { TrafficWindow } from '../contract/traffic.ts';
+import type { PreviewedCall } from '../domain/channels/service.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
 import type { Seen } from './admission/observer.ts';
 import { RelayCore } from './core.ts';
@@ -19,6 +20,7 @@ import type { Peer, SocketTurn } from './intake/parsed-request.ts';
 import { plainId } from './intake/request-id.ts';
 import { plainPath, relayRouteFor } from './intake/routes.ts';
 import type { RelayDeps } from './relay-deps.ts';
+import { type PreviewOrder, previewCall } from './preview.ts';
 import { RelayRequest } from './relay-request.ts';
 import type { HealthPiece, HealthReport, KeptHealth } from './routing/health-report.ts';
 import { clientError, plainFailure, refusalFor, retryAfterOf } from './shared/render-error.ts';
@@ -39,6 +41,8 @@ export interface Relay {
   handle(request: Request, path: string, peer: Peer): Promise<Response>;
   /** The same steps for a channel test: pinned to one channel, logged, not charged. @throws nothing */
   test(order: TestOrder): Promise<Response>;
+  /** How a request would go out to a channel, by what sends it. @throws AppError as the request would be refused with. */
+  preview(order: PreviewOrder): Promise<PreviewedCall>;
   /** A socket for a realtime conversation, or the response that refuses it. */
   realtime(request: Request, peer: Peer): Promise<Conversation | Response>;
   /** A socket for responses, or the response that refuses it: 426 where the operator has none. */
@@ -178,6 +182,7 @@ function relayOver(core: RelayCore): Relay {
         return failedEarly(error);
       }
     },
+    preview: (order) => previewCall(core, order),
     realtime(request, peer) {
       try {
         const incoming = begin(request, '/v1/realtime', peer);

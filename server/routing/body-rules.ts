@@ -1,4 +1,4 @@
-/** Runs the rules of a channel on the body of a request as it is about to be sent, and says what they may make of any request. */
+/** Runs the rules for a channel on the body of a request as it is about to be sent, and says what they may make of any request. */
 import {
   type Condition,
   isRuleProblem,
@@ -12,6 +12,7 @@ import {
   type StringMode,
 } from '../contract/channel-rules.ts';
 import { AppError } from '../contract/errors.ts';
+import type { RequestRules } from '../contract/request-rules.ts';
 import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import { ExactNumber, number, record } from '../protocols/shared/json.ts';
 import { looseName } from '../protocols/shared/member-name.ts';
@@ -20,6 +21,11 @@ import { featuresIn, noFeatures } from './features.ts';
 import { type Multiplied, ordered } from './multipliers.ts';
 
 type Members = Readonly<Record<string, unknown>>;
+
+/** Rules that the operator has for all channels; absent or null = there are none. */
+export interface RuleOptions {
+  readonly requestRules?: RequestRules | null;
+}
 
 /** What conditions can ask for besides the body, by the family's names. */
 export interface RuleContext {
@@ -542,7 +548,7 @@ const isOfPrompt = ([first]: Path): boolean => first !== undefined && prompts.te
 const compiled = new WeakMap<readonly unknown[], readonly Operation[] | null>();
 
 /** The rules of a channel; null = it has none, or some that were stored before they were checked. */
-export function rulesOf({ bodyRules }: Pick<ChannelSnapshot, 'bodyRules'>): readonly Operation[] | null {
+function ownRules({ bodyRules }: Pick<ChannelSnapshot, 'bodyRules'>): readonly Operation[] | null {
   if (bodyRules === undefined) return null;
   const known = compiled.get(bodyRules);
   if (known !== undefined) return known;
@@ -550,4 +556,27 @@ export function rulesOf({ bodyRules }: Pick<ChannelSnapshot, 'bodyRules'>): read
   const rules = isRuleProblem(read) || read.length === 0 ? null : read;
   compiled.set(bodyRules, rules);
   return rules;
+}
+
+/** Of rules for all channels and those of one. */
+const joinedRules = new WeakMap<readonly Operation[], WeakMap<readonly Operation[], readonly Operation[]>>();
+
+/** The rules that act on requests for a model at a channel, in their order; null = there are none. The same list for the same rules. */
+export function rulesOf(
+  channel: Pick<ChannelSnapshot, 'bodyRules'>,
+  { requestRules }: RuleOptions,
+  model: string,
+): readonly Operation[] | null {
+  const own = ownRules(channel);
+  if (requestRules === undefined || requestRules === null) return own;
+  const first = requestRules.of(model).operations;
+  if (first.length === 0) return own;
+  if (own === null) return first;
+  const others = joinedRules.get(first) ?? new WeakMap<readonly Operation[], readonly Operation[]>();
+  joinedRules.set(first, others);
+  const known = others.get(own);
+  if (known !== undefined) return known;
+  const both = [...first, ...own];
+  others.set(own, both);
+  return both;
 }

@@ -1,5 +1,5 @@
 /** Where a channel is called, and with which headers: the one place for both. */
-import { type HeaderOverride, headerOverrideOf, keyMark, mayPass } from '../contract/header-override.ts';
+import { bothOverrides, type HeaderOverride, headerOverrideOf, keyMark, mayPass } from '../contract/header-override.ts';
 import { allCodecs, codecFor } from '../protocols/registry.ts';
 import type { Endpoint } from '../providers/adapter.ts';
 import { agentHeaders } from '../providers/knowledge/agent-headers.ts';
@@ -26,7 +26,7 @@ export interface HeaderPlan {
   readonly passed: readonly PassedHeader[];
   /** Wins over the client's own. */
   readonly last: Readonly<Record<string, string>> | null;
-  /** Of the channel, after all others; null = it has none. */
+  /** Of the operator, after all others; null = there is none. */
   readonly override: HeaderOverride | null;
   /** What was made of it, by all that it was made of. */
   readonly made: Map<string, SentHeaders>;
@@ -51,8 +51,12 @@ export function endpointFor(call: CallDetails): { readonly url: EndpointUrl; rea
   const url = own === null ? null : urlFor(call, own);
   return own === null || url === null
     ? null
-    : { url, headers: { ...headersFor(call, own), override: headerOverrideOf(call.channel.setting) } };
+    : { url, headers: { ...headersFor(call, own), override: overrideFor(call) } };
 }
+
+/** Those for all channels act before the channel's own. */
+const overrideFor = ({ channel, options, request }: CallDetails): HeaderOverride | null =>
+  bothOverrides(options.requestRules?.of(request.model).headers ?? null, headerOverrideOf(channel.setting));
 
 /** The adapter's endpoint, else the provider row's. */
 function urlFor(
@@ -233,11 +237,17 @@ function overridden(
       )
         all[name] = value;
   for (const header of own) {
-    if ('value' in header)
-      all[header.name] = header.hasKey ? header.value.replaceAll(keyMark, () => key) : header.value;
-    else {
+    const { name } = header;
+    if (header.mode === 'remove') delete all[name];
+    else if (header.mode === 'copy') {
       const value = clientHeaders[header.client];
-      if (value !== undefined && isSendable(value)) all[header.name] = value;
+      if (value !== undefined && isSendable(value)) all[name] = value;
+    } else {
+      const { mode, hasKey } = header;
+      const value = hasKey ? header.value.replaceAll(keyMark, () => key) : header.value;
+      const there = all[name];
+      if (there === undefined || mode === 'set') all[name] = value;
+      else if (mode === 'add') all[name] = `${there}, ${value}`;
     }
   }
   return all;

@@ -22,7 +22,8 @@ import { type HostedUse, webPlugin } from '../providers/knowledge/builtin-tools.
 import { modelRows } from '../providers/knowledge/models.ts';
 import { streamingAt, streamingProviders } from '../providers/knowledge/streams.ts';
 import { targetFor } from '../providers/knowledge/target.ts';
-import { boundsOf, rulesOf, sizeOf } from './body-rules.ts';
+import { boundsOf, type RuleOptions, rulesOf, sizeOf } from './body-rules.ts';
+import type { Operation } from '../contract/channel-rules.ts';
 import { type CandidateList, mapModel } from './candidates.ts';
 import { featuresIn, modelLists, noFeatures, type RequestedFeatures, type RequestedModifier } from './features.ts';
 import { ordered } from './multipliers.ts';
@@ -207,6 +208,9 @@ export function requestsThinking(body: Members): boolean {
 /** Where a chat is sent. */
 export interface ChatTarget {
   readonly channel: ChannelSnapshot;
+  /** As the client calls it. */
+  readonly model: string;
+  readonly options: RuleOptions;
   readonly upstreamModel: string;
   /** Rules of that model. */
   readonly known: ModelInfo;
@@ -215,11 +219,14 @@ export interface ChatTarget {
 }
 
 /** Whether the upstream thinks before it answers, as far as the rows and the request say. */
-export function expectsThinking(body: Members, { channel, upstreamModel, known, settings }: ChatTarget): boolean {
+export function expectsThinking(
+  body: Members,
+  { channel, model, options, upstreamModel, known, settings }: ChatTarget,
+): boolean {
   if (known.thinking === 'none') return false;
   if (known.thinkingRequired || known.thinkingByDefault || settings) return true;
   if (requestsThinking(body) || requestsThinking(channel.paramOverride)) return true;
-  const rules = rulesOf(channel);
+  const rules = rulesOf(channel, options, model);
   if (rules !== null && boundsOf(rules).written.some(requestsThinking)) return true;
   // No row says whether thinking must be requested.
   return known.thinking === null && modelLimits(upstreamModel).thinking;
@@ -283,16 +290,26 @@ function thoughtAt(provider: string, model: string): OfferedThought | null {
   return { ...apartThought, unasked: thinkingByDefault || thinkingRequired || apartThought.onRequest !== true };
 }
 
+/** By channel, of those that have no rules, and by rules and channel. */
 const known = new WeakMap<ChannelSnapshot, ChannelCapabilities>();
+const knownRuled = new WeakMap<readonly Operation[], WeakMap<ChannelSnapshot, ChannelCapabilities>>();
+
+function knownWith(rules: readonly Operation[] | null): WeakMap<ChannelSnapshot, ChannelCapabilities> {
+  if (rules === null) return known;
+  const found = knownRuled.get(rules) ?? new WeakMap<ChannelSnapshot, ChannelCapabilities>();
+  knownRuled.set(rules, found);
+  return found;
+}
+
 /** Facts of channels without an override, by what decides them. */
 const alike = new Map<string, ChannelCapabilities>();
 const maxSimilar = 1000;
 
-function capabilitiesOf(channel: ChannelSnapshot): ChannelCapabilities {
-  const found = known.get(channel);
+function capabilitiesOf(channel: ChannelSnapshot, rules: readonly Operation[] | null): ChannelCapabilities {
+  const ofRules = knownWith(rules);
+  const found = ofRules.get(channel);
   if (found !== undefined) return found;
   const { paramOverride, setting, modelMapping } = channel;
-  const rules = rulesOf(channel);
   const ruled = rules === null ? null : boundsOf(rules);
   const prompt = systemPromptOf(channel);
   const written = ruled === null ? [paramOverride] : [paramOverride, ...ruled.written];
@@ -320,8 +337,8 @@ function capabilitiesOf(channel: ChannelSnapshot): ChannelCapabilities {
     maps: Object.keys(modelMapping).length > 0,
     apartFrom: apartFrom(channel),
   };
-  const capabilities = overrides || ruled !== null ? made : shared(made);
-  known.set(channel, capabilities);
+  const capabilities = overrides ? made : shared(made);
+  ofRules.set(channel, capabilities);
   return capabilities;
 }
 
@@ -335,7 +352,7 @@ function shared(capabilities: ChannelCapabilities): ChannelCapabilities {
 }
 
 /** The operator's choices that decide what a channel offers. */
-export interface OfferOptions {
+export interface OfferOptions extends RuleOptions {
   readonly passThrough: boolean;
   readonly priceTables: { readonly termRules: readonly TermRule[] };
 }
@@ -344,10 +361,11 @@ export interface OfferOptions {
 export const allowsModifiers = (
   channel: ChannelSnapshot,
   { passThrough }: Pick<OfferOptions, 'passThrough'>,
-): boolean => passThrough || capabilitiesOf(channel).allowsModifiers;
+): boolean => passThrough || channel.setting.allow_tiers === true || channel.setting.pass_through === true;
 
-/** Whether a limit that is written into the request reaches this channel's upstream as it is. */
-export const keepsLimit = (channel: ChannelSnapshot): boolean => capabilitiesOf(channel).keepsLimit;
+/** Whether a limit that is written into a request for the model reaches this channel's upstream as it is. */
+export const keepsLimit = (channel: ChannelSnapshot, options: RuleOptions, model: string): boolean =>
+  capabilitiesOf(channel, rulesOf(channel, options, model)).keepsLimit;
 
 /** One channel, or several that are alike as far as prices go, for one model. */
 export interface Offer {
@@ -356,10 +374,10 @@ export interface Offer {
   readonly capabilities: ChannelCapabilities;
 }
 
-/** @param upstreamModel as the channel's mapping has it. */
-export function offerOf(channel: ChannelSnapshot, upstreamModel: string, { passThrough }: OfferOptions): Offer {
-  const capabilities = capabilitiesOf(channel);
-  return { upstreamModel, allowsModifiers: passThrough || capabilities.allowsModifiers, capabilities };
+/** @param model as the client calls it. @param upstreamModel as the channel's mapping has it. */
+export function offerOf(channel: ChannelSnapshot, model: string, upstreamModel: string, options: OfferOptions): Offer {
+  const capabilities = capabilitiesOf(channel, rulesOf(channel, options, model));
+  return { upstreamModel, allowsModifiers: options.passThrough || capabilities.allowsModifiers, capabilities };
 }
 
 /** A model's name may ask for a search. Source: https://openrouter.ai/docs/features/web-search */
@@ -542,7 +560,7 @@ export class Offers {
     let last: ChannelCapabilities | null = null;
     for (const tier of list)
       for (const channel of tier) {
-        const capabilities = capabilitiesOf(channel);
+        const capabilities = capabilitiesOf(channel, rulesOf(channel, options, model));
         // Most channels are like the one before.
         if (capabilities === last && !capabilities.maps) continue;
         last = capabilities;

@@ -38,7 +38,7 @@ export interface Target extends CallDetails {
   readonly edits: readonly BodyEdit[];
   /** Of the channel, for a body that passes. */
   readonly systemPrompt: SystemPrompt | null;
-  /** Rules of the channel for the body, last; null = there are none, or bodies pass as they are. */
+  /** Rules for the body, those of the channel last; null = there are none, or bodies pass as they are. */
   readonly bodyRules: readonly Operation[] | null;
   /** Usage comes in a stream only on request. */
   readonly requestsUsage: boolean;
@@ -82,7 +82,7 @@ export function compileTarget(
   const own = codecFor(protocol).definition;
   const baseUrl = channel.baseUrl || provider.baseUrl;
   const form = adapter?.body?.(place) ?? null;
-  const offer = offerOf(channel, place.model, options);
+  const offer = offerOf(channel, request.model, place.model, options);
   const speaker = { provider: provider.slug, dialect: place.dialect, model: place.model };
   return {
     ...call,
@@ -99,7 +99,7 @@ export function compileTarget(
       translated || !(chat || operation === 'count_tokens') || options.passThrough || setting.pass_through === true
         ? null
         : systemPromptOf(channel),
-    bodyRules: !translated && (options.passThrough || setting.pass_through === true) ? null : rulesOf(channel),
+    bodyRules: !translated && (options.passThrough || setting.pass_through === true) ? null : rulesOf(channel, options, request.model),
     requestsUsage: requestsUsage(call),
     // Where neither body nor path named it the upstream must not choose one of its own, but for
     // moderation, whose default only means whatever the upstream has.

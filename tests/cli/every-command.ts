@@ -147,6 +147,7 @@ export function everywhere({ file, upstream }: Facts): readonly (readonly string
     ['model', 'explain', 'practice-small'],
     ['model', 'explain', 'nothing'],
     ['route', 'explain', 'practice-small'],
+    ['route', 'preview', 'practice-small'],
     ['model', 'chain', 'add', '--name', 'coder', '--target', 'practice-small', 'practice-large after=rate_limited'],
     ['model', 'chain', 'add', '--name', 'practice-small', '--target', 'coder'],
     ['model', 'chain', 'add', '--name', 'outer', '--target', 'coder group=default'],

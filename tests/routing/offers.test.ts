@@ -19,7 +19,7 @@ const term = (value: string): RequestedModifier => ({ path: ['service_tier'], me
 const sentFor = (...modifiers: readonly RequestedModifier[]) =>
   sentModifiers(
     { ...noFeatures, modifiers },
-    offerOf(channel, 'm', options),
+    offerOf(channel, 'm', 'm', options),
     { model: 'm', protocol: 'openai-chat' },
     options,
   ).sent;

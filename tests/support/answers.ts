@@ -1017,6 +1017,13 @@ export const filled: Answers = {
   'budget.get': ({ id }) => budgets.find((one) => one.id === Number(id)) ?? dayOfMira,
   'virtual_model.list': virtualModels,
   'virtual_model.get': ({ id }) => virtualModels.find((one) => one.id === id) ?? coder,
+  'route.preview': {
+    ...{ channel_id: 1, channel_name: 'openai', model: 'gpt-4o', upstream_model: 'gpt-4o' },
+    ...{ dialect: 'openai-chat', translated: false, signed: false, dropped: [] },
+    url: 'https://api.openai.com/v1/chat/completions',
+    headers: { authorization: 'Bearer {api_key}', 'content-type': 'application/json' },
+    body: '{"model":"gpt-4o","messages":[{"role":"user","content":"Hello"}]}',
+  },
   'virtual_model.try': explainedChain,
   'model.by_type': { '1': ['gpt-4o'], '14': ['claude-sonnet-4-5'] },
   'model.explain': {

@@ -1,7 +1,47 @@
 /** Why a model is routed as it is. */
 import { AppError } from '../../../server/contract/errors.ts';
-import { type CommandRun, text } from '../../command.ts';
+import { type CommandRun, text, texts } from '../../command.ts';
+import { idOf } from '../../parts/numbers.ts';
 import { chainLines } from '../model/chain.ts';
+
+/** @throws AppError usage */
+function headersOf(lines: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(':');
+      if (colon < 1) throw new AppError('usage', { detail: `--header ${line}` });
+      return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+    }),
+  );
+}
+
+export const preview: CommandRun = async (context, flags, model) => {
+  const client = await context.client();
+  const found = await client.call('route.preview', {
+    model,
+    channel: flags.channel === undefined ? undefined : idOf(text(flags.channel) ?? '', '--channel'),
+    group: text(flags.group),
+    token: text(flags.token),
+    path: text(flags.path),
+    body: flags.bodyStdin === true ? await context.readSecret('--body-stdin') : text(flags.body),
+    headers: headersOf(texts(flags.header)),
+    stream: flags.stream === true,
+  });
+  const { channel_name: name, channel_id: id, url, headers, body, dropped, signed } = found;
+  context.output.object(
+    found,
+    [
+      context.say(`渠道 ${name} (${id})`, `channel ${name} (${id})`),
+      `POST ${url}`,
+      ...Object.entries(headers).map(([header, value]) => `${header}: ${value}`),
+      ...(signed ? [context.say('（发送时加上签名或令牌）', '(a signature or token is added when it is sent)')] : []),
+      '',
+      body ?? '',
+      ...dropped.map((loss) => `${context.say('不发送', 'not sent')}: ${loss}`),
+    ],
+    body ?? '',
+  );
+};
 
 const percent = (share: number): string => `${(share * 100).toFixed(1)}%`;
 

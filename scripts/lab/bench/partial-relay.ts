@@ -117,6 +117,7 @@ const relay: Relay = {
   handle: (request, path, peer) =>
     pass(request, path, peer).catch((error: unknown) => new Response(String(error), { status: 500 })),
   test: reject,
+  preview: reject,
   realtime: reject,
   responsesSocket: reject,
   endSockets: () => undefined,

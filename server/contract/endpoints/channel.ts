@@ -541,4 +541,42 @@ export const channelEndpoints = [
     }),
     summary: { zh: '解释路由选择', en: 'Why a model is routed as it is' },
   }),
+  endpoint({
+    id: 'route.preview',
+    method: 'POST',
+    path: '/api/route/preview',
+    access: 'admin',
+    mutation: false,
+    input: z.object({
+      /** Absent = the request's. */
+      model: text,
+      /** Absent = the one that serves the model first. */
+      channel: number,
+      group: text,
+      token: text,
+      /** Absent = that of chats in OpenAI's dialect. */
+      path: text,
+      /** Absent = a short chat. */
+      body: jsonText,
+      /** Of the client. */
+      headers: z.optional(z.record(z.string(), z.string())),
+      stream: toggle,
+    }),
+    output: z.object({
+      channel_id: z.int(),
+      channel_name: z.string(),
+      model: z.string(),
+      upstream_model: z.string(),
+      dialect: z.string(),
+      translated: z.boolean(),
+      /** A signature or a token of the provider's is added when it is sent. */
+      signed: z.boolean(),
+      /** `{api_key}` stands for the key. */
+      url: z.string(),
+      headers: z.record(z.string(), z.string()),
+      body: z.nullable(z.string()),
+      dropped: z.array(z.string()),
+    }),
+    summary: { zh: '预览发往上游的请求（不发送）', en: 'A request as it would go upstream, without sending it' },
+  }),
 ] as const;

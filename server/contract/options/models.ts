@@ -2,6 +2,7 @@
 
 import { modelRules } from '../model-rules.ts';
 import { decimal, headerTable, integer, nameList, texts, toggle, tokenTable, versionTable } from '../option-kinds.ts';
+import { requestRules } from '../request-rules.ts';
 import { option } from './row.ts';
 
 export const modelsOptions = {
@@ -14,6 +15,17 @@ export const modelsOptions = {
     help: {
       zh: 'JSON 数组，优先于内置的模型知识；如 [{"models":"^my-model","outputCap":8192,"refuses":["temperature"]}]。结果见 gateway model explain。',
       en: 'List such as [{"models":"^my-model","outputCap":8192}], before what is built in; see gateway model explain.',
+    },
+  }),
+  request_rules: option({
+    kind: requestRules,
+    fallback: '{}',
+    tab: 'models',
+    panel: 'global',
+    label: { zh: '请求规则', en: 'Request rules' },
+    help: {
+      zh: 'JSON 对象，作用于所有渠道，先于渠道自己的规则：{"operations":[…],"header_override":{…},"models":{"gpt-*":{"operations":[…]}}}。预览见 gateway route preview。',
+      en: 'Object such as {"operations":[…],"header_override":{…},"models":{"gpt-*":{…}}}: for all channels, before their own rules; see gateway route preview.',
     },
   }),
   'gemini.safety_settings': option({

@@ -6,7 +6,7 @@ import { AppError } from '../../contract/errors.ts';
 import type { KeyHealth } from '../../contract/key-health.ts';
 import { candidateList, mapModel, shareOf, type WeightOptions } from '../../routing/candidates.ts';
 import type { ChainExplanation } from '../virtual-models/explain.ts';
-import { members } from './service.ts';
+import { members, type RelayTest } from './service.ts';
 import type { UnsupportedMembersService } from './unsupported-members.ts';
 
 /** How a channel stands in the relay's eyes. */
@@ -35,6 +35,34 @@ export interface RoutesDeps {
   readonly weights: () => WeightOptions;
   /** Asks the relay; null where no server runs. */
   readonly statusOf: ((ids: readonly number[], model: string | null) => Promise<readonly ChannelHealthStatus[]>) | null;
+  readonly relayTest: RelayTest;
+}
+
+/** A request that is thought of, and where it goes. */
+interface ThoughtCall {
+  readonly model?: string | undefined;
+  readonly channel?: number | undefined;
+  readonly group?: string | undefined;
+  readonly token?: string | undefined;
+  readonly path?: string | undefined;
+  readonly body?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly stream?: boolean | undefined;
+}
+
+const chatPath = '/v1/chat/completions';
+const isHeader = ([name, value]: readonly [string, string]): boolean =>
+  /^[!#$%&'*+.^_`|~\w-]{1,128}$/.test(name) && /^[\t\x20-\x7e]{0,8192}$/.test(value);
+
+/** @returns '' = it names none. */
+function modelNamedIn(body: string): string {
+  try {
+    const value: unknown = JSON.parse(body);
+    const { model } = (typeof value === 'object' && value !== null ? value : {}) as { readonly model?: unknown };
+    return typeof model === 'string' ? model : '';
+  } catch {
+    return '';
+  }
 }
 
 function reasonAgainst(row: ChannelRow, model: string, group: string): string | null {
@@ -79,17 +107,8 @@ export function createRoutes(deps: RoutesDeps) {
     const used = group || 'default';
     return { group: used, userGroup: used, models: null };
   };
-  return {
-    callerOf,
-    /** @param userId whose tokens a name is looked up in. @throws AppError params_invalid, not_found. */
-    async explain(
-      requested: {
-        readonly model?: string | undefined;
-        readonly group?: string | undefined;
-        readonly token?: string | undefined;
-      },
-      userId: number,
-    ) {
+  /** @param userId whose tokens a name is looked up in. @throws AppError params_invalid, not_found. */
+  const explain = async (requested: Pick<ThoughtCall, 'model' | 'group' | 'token'>, userId: number) => {
       const model = requested.model ?? '';
       if (model === '') throw new AppError('params_invalid', { detail: 'model' });
       const caller = await callerOf(requested, userId);
@@ -132,6 +151,55 @@ export function createRoutes(deps: RoutesDeps) {
             : [{ channel_id: row.id, name: row.name, reason }];
         }),
         ...(isVirtual ? { chain: await deps.chains.explain({ ...plainRequest, ...caller, name: model }) } : {}),
+      };
+  };
+  /** Where a request would go first. @throws AppError params_invalid, not_found, model_not_found. */
+  const firstOf = async (
+    requested: Pick<ThoughtCall, 'model' | 'group' | 'token'>,
+    userId: number,
+  ): Promise<{ readonly model: string; readonly channel: number }> => {
+    const found = await explain(requested, userId);
+    const target = found.chain?.targets.find(({ order }) => order === 1);
+    const model = target?.model ?? found.model;
+    const channel = target === undefined ? found.channels[0]?.channel_id : target.channels[0]?.channel_id;
+    if (channel === undefined) throw new AppError('model_not_found', { group: found.group, model });
+    return { model, channel };
+  };
+  return {
+    callerOf,
+    explain,
+    /** @param userId whose tokens a name is looked up in. @throws AppError params_invalid, not_found, and as the request would be refused with. */
+    async preview(requested: ThoughtCall, userId: number) {
+      const { path = '', headers = {}, stream = false } = requested;
+      if (Object.keys(headers).length > 100 || !Object.entries(headers).every(isHeader))
+        throw new AppError('params_invalid', { detail: 'headers' });
+      const named = requested.model || modelNamedIn(requested.body ?? '');
+      const chat = { model: named, messages: [{ role: 'user', content: 'Hello' }], ...(stream ? { stream } : {}) };
+      const body = requested.body || JSON.stringify(chat);
+      const first =
+        requested.channel === undefined
+          ? await firstOf({ ...requested, model: named }, userId)
+          : { model: named, channel: requested.channel };
+      const row = await deps.repository.find(first.channel);
+      if (row === undefined) throw new AppError('not_found', { what: `channel ${first.channel}` });
+      const { previewed } = await deps.relayTest({
+        ...{ channelId: row.id, model: first.model, stream },
+        preview: { path: path || chatPath, body, headers },
+      });
+      if (previewed === undefined) throw new AppError('internal');
+      if ('code' in previewed) throw new AppError(previewed.code, previewed.params);
+      return {
+        channel_id: row.id,
+        channel_name: row.name,
+        model: named,
+        upstream_model: previewed.upstreamModel,
+        dialect: previewed.dialect,
+        translated: previewed.translated,
+        signed: previewed.signed,
+        url: previewed.url,
+        headers: { ...previewed.headers },
+        body: previewed.body,
+        dropped: [...previewed.dropped],
       };
     },
   };

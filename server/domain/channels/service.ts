@@ -13,7 +13,7 @@ import { keysIn } from '../../contract/channel-keys.ts';
 import { rulesProblem } from '../../contract/channel-rules.ts';
 import type { Channel } from '../../contract/entities.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
-import { AppError } from '../../contract/errors.ts';
+import { AppError, type ErrorCode, type ErrorParams } from '../../contract/errors.ts';
 import { headersProblem } from '../../contract/header-override.ts';
 import type { KeyHealth } from '../../contract/key-health.ts';
 import { storedText } from '../../contract/stored-texts.ts';
@@ -58,6 +58,31 @@ export interface ChannelFields {
   readonly settings?: string | undefined;
 }
 
+/** A request as it would go to an upstream. */
+export interface PreviewedCall {
+  /** `{api_key}` stands for the key, here and in the headers. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** null = it has none. */
+  readonly body: string | null;
+  readonly upstreamModel: string;
+  /** In which it is written. */
+  readonly dialect: string;
+  /** It is not in the client's dialect. */
+  readonly translated: boolean;
+  /** The provider's own signature, or a token, is added when it is sent. */
+  readonly signed: boolean;
+  /** What the request says and the upstream is not told. */
+  readonly dropped: readonly string[];
+}
+
+/** A client's request, of which it is asked how it would go out. */
+export interface PreviewedRequest {
+  readonly path: string;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 export interface ChannelTestResult {
   readonly ok: boolean;
   readonly ms: number;
@@ -68,6 +93,8 @@ export interface ChannelTestResult {
   readonly status?: number;
   /** The beginning of its answer. */
   readonly answer?: string;
+  /** Instead of an answer, where a preview was wanted. */
+  readonly previewed?: PreviewedCall | { readonly code: ErrorCode; readonly params: ErrorParams };
 }
 
 /** `owner`: of the data directory, who could read every key anyway. */
@@ -80,6 +107,8 @@ export type RelayTest = (order: {
   readonly stream: boolean;
   /** Instead of the question that suits the model. */
   readonly request?: { readonly path: string; readonly body: Readonly<Record<string, unknown>> };
+  /** Nothing is sent: how this would go out is given back. */
+  readonly preview?: PreviewedRequest;
 }) => Promise<ChannelTestResult>;
 
 export function createChannels(deps: {

@@ -49,6 +49,7 @@ export const channelHandlers: HandlersOf<
   | 'channel.tag_enable'
   | 'channel.tag_disable'
   | 'route.explain'
+  | 'route.preview'
   | 'channel.create'
   | 'channel.update'
   | 'channel.delete'
@@ -208,6 +209,7 @@ export const channelHandlers: HandlersOf<
   'channel.tag_enable': ({ services, input }) => services.channels.tagStatus(input.tag, true),
   'channel.tag_disable': ({ services, input }) => services.channels.tagStatus(input.tag, false),
   'route.explain': async (call) => call.services.routes.explain(call.input, await creator(call)),
+  'route.preview': async (call) => call.services.routes.preview(call.input, await creator(call)),
   'model.explain': ({ services, input: { model, channel, provider } }) =>
     services.capabilities.explain(model, { channel, provider }),
   'model.takes': async ({ services, input }) => services.capabilities.takes(input.model),

@@ -1,5 +1,6 @@
 /** Asks for a shorter answer where the quota that is left carries no longer one: how long it may get, and the same request with that limit written into it. */
 import type { ModelLimits } from '../../contract/model-limits.ts';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { LimitMembers } from '../../protocols/definition.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { looseName } from '../../protocols/shared/member-name.ts';
@@ -76,7 +77,8 @@ export function shorten(
   const limit = Math.max(min, Math.min(half - thought, requested));
   const { route } = plan;
   const { keepLimits } = route.offers;
-  const candidates = keepLimits ? plan.candidates : plan.candidates.filter(keepsLimit);
+  const keeps = (channel: ChannelSnapshot): boolean => keepsLimit(channel, plan.settings, parsed.model);
+  const candidates = keepLimits ? plan.candidates : plan.candidates.filter(keeps);
   const shorter =
     candidates.length === 0
       ? null
@@ -94,7 +96,7 @@ export function shorten(
     plan: {
       ...plan,
       candidates,
-      route: keepLimits ? route : route.filter(keepsLimit),
+      route: keepLimits ? route : route.filter(keeps),
       estimate: { ...estimate, maxTokens, reserveAmount, answer: { ...answer, tokens: limit, thought } },
       reserveAmount,
       max: reserveAmount,

@@ -220,7 +220,9 @@ function passed(channel: ChannelSnapshot, parsed: ParsedRequest, plan: Plan) {
   const details = callDetails(channel, request, plan.settings, 'secret');
   if (details === null || details.translated) return null;
   const { place, known, suffix } = details;
-  const target = { channel, upstreamModel: place.model, known, settings: suffix !== null };
+  const { model } = parsed;
+  const options = plan.settings;
+  const target = { channel, model, options, upstreamModel: place.model, known, settings: suffix !== null };
   return { model: place.model, thinks: expectsThinking(parsed.body, target) };
 }
 

@@ -3,6 +3,7 @@
 import { BlockList, isIP } from 'node:net';
 import { optionText, optionValue } from '../../contract/options.ts';
 import { compilePriceTables, type PriceTables } from '../../contract/pricing/tables.ts';
+import type { RequestRules } from '../../contract/request-rules.ts';
 import type { RateLimits } from '../../contract/snapshot.ts';
 import type { OperatorSettings, ThinkingSettings } from '../../protocols/definition.ts';
 import { guardedLookup } from '../../protocols/shared/json.ts';
@@ -44,6 +45,8 @@ export interface RelaySettings extends OperatorSettings {
   /** Bodies go out as they came: no overrides. */
   readonly passThrough: boolean;
   readonly thinking: ThinkingSettings;
+  /** Rules that change requests of all channels; null = there are none. */
+  readonly requestRules: RequestRules | null;
   /** The operator's rules for models; a new list after each change. */
   readonly modelRules: readonly ModelRow[];
   /** Responses carry a header with the reason for their channel. */
@@ -141,6 +144,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>, now: number
       gemini: optionValue(stored, 'gemini.thinking_adapter_enabled'),
       geminiShare: optionValue(stored, 'gemini.thinking_adapter_budget_tokens_percentage'),
     },
+    requestRules: optionValue(stored, 'request_rules'),
     modelRules: ownRows(optionValue(stored, 'model_rules')),
     geminiVersion: textByModel(optionValue(stored, 'gemini.version_settings'), 'v1beta'),
     geminiSafety: safetySettings(optionValue(stored, 'gemini.safety_settings') as Record<string, unknown>),

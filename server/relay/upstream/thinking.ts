@@ -30,15 +30,20 @@ const fastest = 4;
 /** The shortest time over which a speed is observed. */
 const observedMs = 1000;
 
+type Planned = Pick<Reservation, 'parsed' | 'plan'>;
 type Requested = Pick<Prepared, 'channel' | 'upstreamModel' | 'known' | 'settings'>;
 
 /** Whether the upstream thinks before it answers, as far as the rows and the request say. */
-export const isThinkingExpected = ({ parsed }: Pick<Reservation, 'parsed'>, requested: Requested): boolean =>
-  parsed.operation === 'chat' && expectsThinking(parsed.body, requested);
+export function isThinkingExpected({ parsed, plan }: Planned, requested: Requested): boolean {
+  const { channel, upstreamModel, known, settings } = requested;
+  if (parsed.operation !== 'chat') return false;
+  const { model } = parsed;
+  return expectsThinking(parsed.body, { channel, model, options: plan.settings, upstreamModel, known, settings });
+}
 
 /** Whether the upstream may have thought something that the client does not see. */
 export function hasHiddenThinking(
-  reservation: Pick<Reservation, 'parsed'>,
+  reservation: Planned,
   requested: Requested,
   { thought }: Thinking,
 ): boolean {

@@ -9,7 +9,7 @@ import type { StorageStatus } from '../../contract/storage.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
 import type { RefusalReport } from '../../contract/unsupported-members.ts';
 import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
-import type { ChannelTestResult } from '../../domain/channels/service.ts';
+import type { ChannelTestResult, PreviewedRequest } from '../../domain/channels/service.ts';
 import type { LogSettings } from '../../observability/logging/settings.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
 import type { HealthPiece, HealthReport } from '../../relay/routing/health-report.ts';
@@ -68,6 +68,7 @@ export type FromControl =
       readonly model: string;
       readonly stream: boolean;
       readonly request?: { readonly path: string; readonly body: Readonly<Record<string, unknown>> };
+      readonly preview?: PreviewedRequest;
     }
   | ({ readonly kind: 'channelHealth'; readonly id: number } & HealthQuestion)
   /** Asks every relay of this machine for its traffic. */
