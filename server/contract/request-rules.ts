@@ -40,6 +40,14 @@ function readRules(value: Members, before: string, isWhole: boolean): ModelRules
   if (isRuleProblem(operations)) return { ...operations, field: before + operations.field };
   const headers = readHeaderOverride(value.header_override ?? {});
   if (isRuleProblem(headers)) return { ...headers, field: before + headers.field };
+  // Headers decide at some hosts who listens: what a channel's own may show, only who has the key may change.
+  const keyed = headers.own.find((header) => 'hasKey' in header && header.hasKey);
+  if (keyed !== undefined)
+    return problem(
+      `${before}header_override.${keyed.name}`,
+      '不含 {api_key} 的值（仅可用于渠道自己的请求头）',
+      'a value without {api_key}, which stands in headers of a channel alone',
+    );
   return { operations, headers: headers.own.length === 0 && headers.passes === null ? null : headers };
 }
 

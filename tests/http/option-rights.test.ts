@@ -195,7 +195,7 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   GroupLimits: [10, relay],
   'gemini.safety_settings': [10, relay],
   model_rules: [10, relay],
-  request_rules: [10, relay],
+  request_rules: [100, relay],
   'gemini.version_settings': [10, 'a part of the upstream’s path, nothing but a version'],
   'gemini.supported_imagine_models': [10, relay],
   'gemini.thinking_adapter_enabled': [10, relay],

@@ -11,7 +11,7 @@ let gateway: TestGateway;
 let upstream: Upstream;
 let key: string;
 beforeAll(async () => {
-  gateway = await createTestGateway({ quota: 50_000_000 });
+  gateway = await createTestGateway({ quota: 50_000_000, channelTests: true });
   upstream = await startUpstream((response) => sendJson(response, {}));
   ({ key } = await gateway.token());
 });
@@ -167,6 +167,7 @@ test.each<[string, object, RegExp]>([
   ['a rule of a model', { models: { 'gpt-*': { operations: [{ mode: 'set' }] } } }, /models\.gpt-\*\.operations\[0\]/],
   ['a pattern with a mark in its middle', { models: { 'a*b': {} } }, /models\.a\*b must be/],
   ['models within models', { models: { a: { models: {} } } }, /models\.a\.models must be/],
+  ['the key of a channel', { header_override: { 'X-A': 'b {api_key}' } }, /x-a must be a value without \{api_key\}/],
   ['too many rules', { operations: Array(65).fill({ mode: 'delete', path: 'a' }) }, /at most 64/],
   ['too long a text', { operations: [{ mode: 'set', path: 'a', value: 'x'.repeat(262_144) }] }, /262144/],
 ])('rules for all channels are refused with %s, in words', async (_name, rules, words) => {
@@ -198,6 +199,7 @@ test('a header is set, added to, set where there is none, removed, or copied fro
   for (const name of ['x-gone', 'x-missing']) expect(sent()?.headers).not.toHaveProperty(name);
   await gateway.services.channels.update(made[0] ?? 0, {
     setting: JSON.stringify({ header_override: { Authorization: { mode: 'remove' } } }),
+    ...{ key: secret },
   });
   await gateway.sync();
   await send(chat);
@@ -236,7 +238,7 @@ test('previews and requests are alike under rules and bodies made at random', { 
   const seen = { sent: 0, refused: 0, changed: 0 };
   for (let n = 0; n < cases; n++) {
     const { channel, rules, body, headers } = made.next();
-    await gateway.services.channels.update(id, channel);
+    await gateway.services.channels.update(id, channel, 'owner');
     await gateway.option('request_rules', JSON.stringify(rules));
     upstream.requests.length = 0;
     const previewed = await preview(id, body, headers).catch((error: unknown) => error);
@@ -251,7 +253,7 @@ test('previews and requests are alike under rules and bodies made at random', { 
     }
     seen.sent++;
     const { url, headers: shown, body: text } = previewed as PreviewedCall;
-    expect(`${upstream.url}${wire.url}`, label).toBe(url);
+    expect(`${upstream.url}${wire.path}`, label).toBe(url);
     expect(wire.body.toString(), label).toBe(text ?? '');
     const marked = Object.entries(shown).map(([name, value]) => [name, value.replaceAll('{api_key}', secret)]);
     expect(wire.headers, label).toMatchObject(Object.fromEntries(marked));

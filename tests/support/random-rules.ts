@@ -34,7 +34,7 @@ export class RandomCase {
     const override = this.chance(0.4) ? { temperature: this.one([0, 0.5, 1]), top_p: 0.9 } : {};
     const rules = (): object => ({
       ...(this.chance(0.6) ? { operations: this.list(4, () => this.operation()) } : {}),
-      ...(this.chance(0.5) ? { header_override: this.headerRules() } : {}),
+      ...(this.chance(0.5) ? { header_override: this.headerRules(false) } : {}),
     });
     const own = this.chance(0.7) ? { operations: this.list(5, () => this.operation()) } : {};
     return {
@@ -42,7 +42,7 @@ export class RandomCase {
         ...{ type: this.one(types), models: model, model_mapping: JSON.stringify(mapping) },
         param_override: JSON.stringify({ ...override, ...own }),
         setting: JSON.stringify({
-          ...(this.chance(0.5) ? { header_override: this.headerRules() } : {}),
+          ...(this.chance(0.5) ? { header_override: this.headerRules(true) } : {}),
           ...(this.chance(0.2) ? { system_prompt: 'House rules.', system_prompt_override: this.chance(0.5) } : {}),
           ...(this.chance(0.1) ? { pass_through: true } : {}),
         }),
@@ -120,11 +120,11 @@ export class RandomCase {
     }
   }
 
-  private headerRules(): object {
+  private headerRules(hasKey: boolean): object {
     const rule = (): unknown =>
       this.one<unknown>([
-        ...['plain', '{api_key}', '{client_header:X-Two}', ''],
-        { mode: 'set', value: 's {api_key}' },
+        ...['plain', '{client_header:X-Two}', ''],
+        ...(hasKey ? ['{api_key}', { mode: 'set', value: 's {api_key}' }] : []),
         { mode: 'add', value: 'more' },
         { mode: 'default', value: 'd' },
         { mode: 'remove' },

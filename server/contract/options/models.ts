@@ -20,6 +20,7 @@ export const modelsOptions = {
   request_rules: option({
     kind: requestRules,
     fallback: '{}',
+    role: 100,
     tab: 'models',
     panel: 'global',
     label: { zh: '请求规则', en: 'Request rules' },

@@ -7,6 +7,7 @@ import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { timeText } from '../../lib/format.ts';
 import type { ChannelActions } from './actions.ts';
+import { RequestPreview } from './request-preview.tsx';
 
 type Result = { readonly state: 'running' } | { readonly state: 'ok' | 'failed'; readonly text: string };
 
@@ -103,6 +104,7 @@ export function TestDrawer({ channel, actions, onClose }: TestDrawerProps) {
           );
         })}
       </ul>
+      <RequestPreview channel={channel.id} model={channel.models.split(',')[0] ?? ''} />
     </Sheet>
   );
 }
