@@ -92,7 +92,7 @@ function modeOf(name: string, given: Readonly<Record<string, unknown>>, at: stri
   if (other !== undefined) invalid(`${at}.${other}`, '无此字段', 'nothing: there is no such member');
   if (mode === 'remove') return { mode, name };
   if (mode === 'copy') return { mode, name, client: clientHeader(given.from ?? name, `${at}.from`) };
-  const value = valueOf(given.value, `${at}.value`);
+  const value = valueText(given.value, `${at}.value`);
   if (value === '' || value.startsWith(clientMark)) wrongValue(`${at}.value`);
   return { mode, name, value, hasKey: value.includes(keyMark) };
 }
@@ -116,7 +116,7 @@ const wrongValue = (at: string): never =>
     `printable ASCII of up to ${maxValueLength} characters`,
   );
 
-function valueOf(given: unknown, at: string): string {
+function valueText(given: unknown, at: string): string {
   const value = String(given).trim();
   const isText = typeof given === 'string' || typeof given === 'number';
   if (!isText || value.length > maxValueLength || !/^[\x20-\x7e]*$/.test(value)) wrongValue(at);
@@ -128,7 +128,7 @@ const clientMark = '{client_header:';
 /** @returns null = it has no value, which means nothing. */
 function headerOf(name: string, given: unknown, at: string): OwnHeader | null {
   checkName(name, at);
-  const value = valueOf(given, at);
+  const value = valueText(given, at);
   if (value === '') return null;
   const client = /^\{client_header:([^}]*)\}$/.exec(value)?.[1];
   if (client === undefined && value.startsWith(clientMark))

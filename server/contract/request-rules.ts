@@ -35,7 +35,8 @@ const problem = (field: string, expected_zh: string, expected_en: string): RuleP
 function readRules(value: Members, before: string, isWhole: boolean): ModelRules | RuleProblem {
   const known = isWhole ? ['operations', 'header_override', 'models'] : ['operations', 'header_override'];
   const other = Object.keys(value).find((name) => !known.includes(name));
-  if (other !== undefined) return problem(before + other, `以下之一：${known.join('、')}`, `one of ${known.join(', ')}`);
+  if (other !== undefined)
+    return problem(before + other, `以下之一：${known.join('、')}`, `one of ${known.join(', ')}`);
   const operations = readOperations(value.operations ?? []);
   if (isRuleProblem(operations)) return { ...operations, field: before + operations.field };
   const headers = readHeaderOverride(value.header_override ?? {});

@@ -57,7 +57,8 @@ async function runTest(
     firstTokenMs,
   });
   const channel = state.channel(order.channelId);
-  if (order.preview !== undefined) return { ...result(true, ''), previewed: await previewOf(relay, order, order.preview) };
+  if (order.preview !== undefined)
+    return { ...result(true, ''), previewed: await previewOf(relay, order, order.preview) };
   if (channel === undefined) return result(false, storedText('channelUnknown'));
   const provider = providerByType(channel.type);
   if (provider === undefined || provider.operations.some((operation) => untestable.has(operation)))

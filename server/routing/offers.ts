@@ -1,4 +1,6 @@
 /** What channels offer of one model: what follows from their settings for prices and bounds, each kind once however many channels there are. */
+
+import type { Operation } from '../contract/channel-rules.ts';
 import { type ModelLimits, modelLimits } from '../contract/model-limits.ts';
 import { cheapestOnlyIf, dearest, type Reading } from '../contract/pricing/dearest.ts';
 import {
@@ -23,7 +25,6 @@ import { modelRows } from '../providers/knowledge/models.ts';
 import { streamingAt, streamingProviders } from '../providers/knowledge/streams.ts';
 import { targetFor } from '../providers/knowledge/target.ts';
 import { boundsOf, type RuleOptions, rulesOf, sizeOf } from './body-rules.ts';
-import type { Operation } from '../contract/channel-rules.ts';
 import { type CandidateList, mapModel } from './candidates.ts';
 import { featuresIn, modelLists, noFeatures, type RequestedFeatures, type RequestedModifier } from './features.ts';
 import { ordered } from './multipliers.ts';

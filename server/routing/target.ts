@@ -99,7 +99,10 @@ export function compileTarget(
       translated || !(chat || operation === 'count_tokens') || options.passThrough || setting.pass_through === true
         ? null
         : systemPromptOf(channel),
-    bodyRules: !translated && (options.passThrough || setting.pass_through === true) ? null : rulesOf(channel, options, request.model),
+    bodyRules:
+      !translated && (options.passThrough || setting.pass_through === true)
+        ? null
+        : rulesOf(channel, options, request.model),
     requestsUsage: requestsUsage(call),
     // Where neither body nor path named it the upstream must not choose one of its own, but for
     // moderation, whose default only means whatever the upstream has.

@@ -131,7 +131,13 @@ test('rules for all channels act before those of a model, and both before the ow
   };
   await gateway.option('request_rules', JSON.stringify(rules));
   expect((await send(chat)).status).toBe(200);
-  expect(JSON.parse(sent()?.body.toString() ?? '')).toEqual({ ...chat, a: 'all', b: 'model', c: 'channel', d: 'model' });
+  expect(JSON.parse(sent()?.body.toString() ?? '')).toEqual({
+    ...chat,
+    a: 'all',
+    b: 'model',
+    c: 'channel',
+    d: 'model',
+  });
   expect(sent()?.headers).toMatchObject({ 'x-a': 'all', 'x-b': 'prefix', 'x-c': 'channel', 'x-d': 'all' });
   const other = await preview(id, { ...chat, model: 'gpt-4o' });
   expect(JSON.parse(other.body ?? '')).toMatchObject({ a: 'all', b: 'all', c: 'channel', d: 'prefix' });
@@ -264,4 +270,6 @@ test('previews and requests are alike under rules and bodies made at random', { 
   expect(Math.min(seen.sent, seen.refused, seen.changed)).toBeGreaterThan(cases / 40);
 });
 
-const ofRuntime: ReadonlySet<string> = new Set('host connection content-length accept-encoding user-agent accept'.split(' '));
+const ofRuntime: ReadonlySet<string> = new Set(
+  'host connection content-length accept-encoding user-agent accept'.split(' '),
+);

@@ -47,10 +47,16 @@ export class RandomCase {
           ...(this.chance(0.1) ? { pass_through: true } : {}),
         }),
       },
-      rules: { ...rules(), ...(this.chance(0.4) ? { models: { 'gpt-*': rules(), [model]: rules(), other: rules() } } : {}) },
+      rules: {
+        ...rules(),
+        ...(this.chance(0.4) ? { models: { 'gpt-*': rules(), [model]: rules(), other: rules() } } : {}),
+      },
       body: this.body(),
       headers: Object.fromEntries(
-        this.list(3, () => [this.one(['x-one', 'x-two', 'x-three', 'anthropic-beta', 'cookie']), this.one(['a', 'b c'])]),
+        this.list(3, () => [
+          this.one(['x-one', 'x-two', 'x-three', 'anthropic-beta', 'cookie']),
+          this.one(['a', 'b c']),
+        ]),
       ) as Record<string, string>,
     };
   }
@@ -63,7 +69,12 @@ export class RandomCase {
       messages: [
         ...(this.chance(0.4) ? [{ role: 'system', content: 'You are a test.' }] : []),
         { role: 'user', content: content() },
-        ...(this.chance(0.3) ? [{ role: 'assistant', content: 'Yes.' }, { role: 'user', content: content() }] : []),
+        ...(this.chance(0.3)
+          ? [
+              { role: 'assistant', content: 'Yes.' },
+              { role: 'user', content: content() },
+            ]
+          : []),
       ],
       max_tokens: this.one([10, 500, 1000]),
       ...(this.chance(0.3) ? { temperature: this.one([0, 0.7, 1]) } : {}),
@@ -114,7 +125,11 @@ export class RandomCase {
       case 'return_error':
         return { value: { message: 'Refused', status_code: this.one([400, 403, 451]) } };
       case 'set':
-        return { path, value: this.one<unknown>([...texts, 1, 0.5, true, null, ['a'], { b: 1 }]), keep_origin: this.chance(0.3) };
+        return {
+          path,
+          value: this.one<unknown>([...texts, 1, 0.5, true, null, ['a'], { b: 1 }]),
+          keep_origin: this.chance(0.3),
+        };
       default:
         return { path, value: this.one(texts) || 'a' };
     }

@@ -19,13 +19,21 @@ export const routeRows: readonly CommandRow[] = [
     zh: '请求会以什么样子发往上游（不发送）',
     en: 'a request as it would go upstream, without sending it',
     flags: [
-      { flag: '--channel <id>', zh: '发往此渠道（默认：最先选中的）', en: 'to this channel (default: the first choice)' },
+      {
+        flag: '--channel <id>',
+        zh: '发往此渠道（默认：最先选中的）',
+        en: 'to this channel (default: the first choice)',
+      },
       { flag: '--group <name>', zh: '分组（默认 default）', en: 'group (default: default)' },
       { flag: '--token <name>', zh: '按此令牌的分组', en: "the group of this token's requests" },
       { flag: '--path <path>', zh: '接口路径', en: 'path of the request (default: /v1/chat/completions)' },
       { flag: '--body <json>', zh: '请求体（默认：一句对话）', en: 'its body (default: a short chat)' },
       { flag: '--body-stdin', zh: '从标准输入读取请求体', en: 'read the body from standard input' },
-      { flag: '--header <text...>', zh: '客户端请求头，如 "x-name: value"', en: 'a header of the client, as "x-name: value"' },
+      {
+        flag: '--header <text...>',
+        zh: '客户端请求头，如 "x-name: value"',
+        en: 'a header of the client, as "x-name: value"',
+      },
       { flag: '--stream', zh: '流式', en: 'as a stream' },
     ],
     examples: [

@@ -109,49 +109,47 @@ export function createRoutes(deps: RoutesDeps) {
   };
   /** @param userId whose tokens a name is looked up in. @throws AppError params_invalid, not_found. */
   const explain = async (requested: Pick<ThoughtCall, 'model' | 'group' | 'token'>, userId: number) => {
-      const model = requested.model ?? '';
-      if (model === '') throw new AppError('params_invalid', { detail: 'model' });
-      const caller = await callerOf(requested, userId);
-      const { group } = caller;
-      const isVirtual = (await deps.chains.chainNamed(model)) !== null;
-      const rows = await deps.repository.all();
-      const list = candidateList(rows.filter((row) => reasonAgainst(row, model, group) === null).map(routable));
-      const serving = list.flatMap((tier) =>
-        [...tier]
-          .sort((a, b) => b.weight - a.weight || a.id - b.id)
-          .map((row) => ({ row, share: shareOf(row, tier, deps.weights()) })),
-      );
-      const limits =
-        (await deps.statusOf?.(
-          serving.map(({ row }) => row.id),
-          model,
-        )) ?? [];
-      const unsupported = await deps.unsupported.holding(serving.map(({ row }) => row.id));
-      return {
+    const model = requested.model ?? '';
+    if (model === '') throw new AppError('params_invalid', { detail: 'model' });
+    const caller = await callerOf(requested, userId);
+    const { group } = caller;
+    const isVirtual = (await deps.chains.chainNamed(model)) !== null;
+    const rows = await deps.repository.all();
+    const list = candidateList(rows.filter((row) => reasonAgainst(row, model, group) === null).map(routable));
+    const serving = list.flatMap((tier) =>
+      [...tier]
+        .sort((a, b) => b.weight - a.weight || a.id - b.id)
+        .map((row) => ({ row, share: shareOf(row, tier, deps.weights()) })),
+    );
+    const limits =
+      (await deps.statusOf?.(
+        serving.map(({ row }) => row.id),
         model,
-        group,
-        channels: serving.map(({ row, share }, index) => ({
-          channel_id: row.id,
-          name: row.name,
-          priority: row.priority,
-          weight: row.weight,
-          share: Math.round(share * 1000) / 1000,
-          condition: limits[index]?.condition ?? 'unknown',
-          wait_ms: limits[index]?.waitMs ?? 0,
-          upstream_model: mapModel(mappingOf(row), model),
-          not_sent: unsupported.flatMap(({ channel_id: id, model: at, member }) =>
-            id === row.id && at === mapModel(mappingOf(row), model) ? [member] : [],
-          ),
-        })),
-        // Channels that never heard of the model explain nothing.
-        left_out: rows.flatMap((row) => {
-          const reason = reasonAgainst(row, model, group);
-          return reason === null || reason === 'model not listed'
-            ? []
-            : [{ channel_id: row.id, name: row.name, reason }];
-        }),
-        ...(isVirtual ? { chain: await deps.chains.explain({ ...plainRequest, ...caller, name: model }) } : {}),
-      };
+      )) ?? [];
+    const unsupported = await deps.unsupported.holding(serving.map(({ row }) => row.id));
+    return {
+      model,
+      group,
+      channels: serving.map(({ row, share }, index) => ({
+        channel_id: row.id,
+        name: row.name,
+        priority: row.priority,
+        weight: row.weight,
+        share: Math.round(share * 1000) / 1000,
+        condition: limits[index]?.condition ?? 'unknown',
+        wait_ms: limits[index]?.waitMs ?? 0,
+        upstream_model: mapModel(mappingOf(row), model),
+        not_sent: unsupported.flatMap(({ channel_id: id, model: at, member }) =>
+          id === row.id && at === mapModel(mappingOf(row), model) ? [member] : [],
+        ),
+      })),
+      // Channels that never heard of the model explain nothing.
+      left_out: rows.flatMap((row) => {
+        const reason = reasonAgainst(row, model, group);
+        return reason === null || reason === 'model not listed' ? [] : [{ channel_id: row.id, name: row.name, reason }];
+      }),
+      ...(isVirtual ? { chain: await deps.chains.explain({ ...plainRequest, ...caller, name: model }) } : {}),
+    };
   };
   /** Where a request would go first. @throws AppError params_invalid, not_found, model_not_found. */
   const firstOf = async (

@@ -54,7 +54,11 @@ function searchIn(parsed: ParsedRequest, { requested, estimate, settings }: Plan
 /** Whether the limit reaches the host that heeds it as it is written. */
 function heeds(channel: ChannelSnapshot, parsed: ParsedRequest, plan: Plan): boolean {
   const provider = providerByType(channel.type);
-  if (provider === undefined || !limitsSearches(provider, channel.baseUrl) || !keepsLimit(channel, plan.settings, parsed.model))
+  if (
+    provider === undefined ||
+    !limitsSearches(provider, channel.baseUrl) ||
+    !keepsLimit(channel, plan.settings, parsed.model)
+  )
     return false;
   if (Object.keys(channel.paramOverride).some((name) => looseName(name) !== 'maxtokens')) return false;
   const request = { ...parsed, session: parsed.route.session === true, ordered: false };

@@ -42,11 +42,7 @@ export function isThinkingExpected({ parsed, plan }: Planned, requested: Request
 }
 
 /** Whether the upstream may have thought something that the client does not see. */
-export function hasHiddenThinking(
-  reservation: Planned,
-  requested: Requested,
-  { thought }: Thinking,
-): boolean {
+export function hasHiddenThinking(reservation: Planned, requested: Requested, { thought }: Thinking): boolean {
   const target = requested.known;
   // A request may hide thinking that is usually visible.
   if (target.thoughtsVisible && thought) return false;

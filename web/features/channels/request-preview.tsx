@@ -81,7 +81,9 @@ export function RequestPreview({ channel, model }: RequestPreviewProps) {
           </pre>
           {found.signed ? <p className="text-[12px] text-ink-3">{t('channels.previewSigned')}</p> : null}
           {found.dropped.length === 0 ? null : (
-            <p className="text-[12px] text-ink-3">{t('channels.previewDropped', { members: found.dropped.join('; ') })}</p>
+            <p className="text-[12px] text-ink-3">
+              {t('channels.previewDropped', { members: found.dropped.join('; ') })}
+            </p>
           )}
         </>
       )}
