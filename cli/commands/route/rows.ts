@@ -26,7 +26,7 @@ export const routeRows: readonly CommandRow[] = [
       },
       { flag: '--group <name>', zh: '分组（默认 default）', en: 'group (default: default)' },
       { flag: '--token <name>', zh: '按此令牌的分组', en: "the group of this token's requests" },
-      { flag: '--path <path>', zh: '接口路径', en: 'path of the request (default: /v1/chat/completions)' },
+      { flag: '--path <text>', zh: '接口路径', en: 'path of the request (default: /v1/chat/completions)' },
       { flag: '--body <json>', zh: '请求体（默认：一句对话）', en: 'its body (default: a short chat)' },
       { flag: '--body-stdin', zh: '从标准输入读取请求体', en: 'read the body from standard input' },
       {
@@ -38,7 +38,7 @@ export const routeRows: readonly CommandRow[] = [
     ],
     examples: [
       'route preview gpt-4o --channel 3',
-      'route preview --path /v1/messages --body-stdin --header "x-name: value" --json < request.json',
+      'route preview --path /v1/messages --body-stdin < request.json',
     ],
     load: async () => (await import('./route.ts')).preview,
   },
