@@ -36,10 +36,7 @@ export const routeRows: readonly CommandRow[] = [
       },
       { flag: '--stream', zh: '流式', en: 'as a stream' },
     ],
-    examples: [
-      'route preview gpt-4o --channel 3',
-      'route preview --path /v1/messages --body-stdin < request.json',
-    ],
+    examples: ['route preview gpt-4o --channel 3', 'route preview --path /v1/messages --body-stdin < request.json'],
     load: async () => (await import('./route.ts')).preview,
   },
 ];
