@@ -1,5 +1,4 @@
-/** Everything that nodes say to a server of PostgreSQL, in a fixed course of work, with what it answers: against a text that a person has read. */
-import type { Pool } from 'pg';
+/** What a server of PostgreSQL answers to nodes in a fixed course of work: beside a file's answers, and against a text that a person has read. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encryptedSample, keyMark, type Rotate, rotateSecrets } from '../../db/encrypted-columns.ts';
 import { postgresStats } from '../../db/ledger/postgres/stats.ts';
@@ -26,7 +25,7 @@ import {
   runsElsewhere,
   type SeqMark,
 } from '../../db/postgres/nodes.ts';
-import { overPool, type PostgresDatabase } from '../../db/postgres/open.ts';
+import type { PostgresDatabase } from '../../db/postgres/open.ts';
 import { checkServer, vacuumServer } from '../../db/postgres/server-checks.ts';
 import { serverStatus } from '../../db/postgres/server-status.ts';
 import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
@@ -35,7 +34,6 @@ import { expectGolden } from '../support/golden-file.ts';
 import { openLite } from '../support/pglite.ts';
 
 const lines: string[] = [];
-const numbered = new Map<string, number>();
 /** What depends on the hour, or on the server. */
 const volatile = new Set(['silent', 'settles', 'ends', 'clockMs', 'bytes']);
 const nowSeconds = Date.now() / 1000;
@@ -50,52 +48,19 @@ const steady = (value: unknown): unknown =>
     }),
   );
 
-/** The months around today. */
-const isOwnMonth = (row: unknown): boolean => /^logs_20(2[6-9]|[3-9])/.test(String((row as { name?: unknown }).name));
-
-function note(text: string, values: readonly unknown[] | undefined, rows: readonly unknown[]): void {
-  const bare = text.replace(/\s+/g, ' ').trim();
-  const known = numbered.get(bare);
-  const name = known === undefined ? `  ${numbered.size + 1}: ${bare}` : `  ${known}`;
-  if (known === undefined) numbered.set(bare, numbered.size + 1);
-  const given = values === undefined || values.length === 0 ? '' : `   -- ${JSON.stringify(steady(values))}`;
-  lines.push(
-    `${name}${given}`,
-    ...rows.filter((row) => !isOwnMonth(row)).map((row) => `    ${JSON.stringify(steady(row))}`),
-  );
-}
-
 const title = (text: string) => void lines.push('', text);
 const result = (value: unknown) => void lines.push(`  = ${JSON.stringify(steady(value))}`);
 
-let bare: PostgresDatabase;
-/** The same database, by one connection that writes down what passes. */
 let database: PostgresDatabase;
 let line: Line;
 
-type Query = (text: string | { text: string; values?: unknown[] }, values?: unknown[]) => Promise<{ rows: unknown[] }>;
-
 beforeAll(async () => {
-  bare = await openLite();
-  const client = await bare.pool.connect();
-  const ask = async (text: string, values?: readonly unknown[]) => {
-    const answer = await client.query(text, values === undefined ? [] : [...values]);
-    note(text, values, answer.rows);
-    return answer;
-  };
-  const query: Query = (text, values) => (typeof text === 'string' ? ask(text, values) : ask(text.text, text.values));
-  const pool = {
-    query,
-    connect: async () => ({ query, release: () => undefined }),
-    end: async () => client.release(),
-    options: {},
-    ended: false,
-  };
-  database = overPool(pool as unknown as Pool, { engine: 'postgres', url: 'postgres://pglite/test' });
+  database = await openLite();
+  const { pool } = database;
   line = {
     send: async (statements: readonly Statement[]) => {
       const answers = [];
-      for (const { text, values } of statements) answers.push(await ask(text, values));
+      for (const { text, values } of statements) answers.push(await pool.query(text, values as unknown[]));
       return answers;
     },
     broken: false,
@@ -103,10 +68,7 @@ beforeAll(async () => {
     close: () => undefined,
   };
 });
-afterAll(async () => {
-  await database.pool.end();
-  await bare.close();
-});
+afterAll(() => database.close());
 
 const people = `INSERT INTO users (id, username, password_hash, created_at) VALUES (1, 'u1', 'x', 1), (2, 'u2', 'x', 1), (3, 'u3', 'x', 1);
 INSERT INTO accounts (id) VALUES (1), (2), (3);
@@ -170,7 +132,7 @@ const storeOf = (name: string, confirmed: Map<string, readonly LedgerCommand[]>)
 };
 
 test('a course of work', async () => {
-  for (const one of people.split(';\n')) await bareQuery(one);
+  for (const one of people.split(';\n')) await database.pool.query(one);
   const confirmed = new Map<string, readonly LedgerCommand[]>();
   const one = storeOf('one', confirmed);
   const two = storeOf('two', confirmed);
@@ -232,7 +194,7 @@ test('a course of work', async () => {
   result(await members.sharing());
   result(await members.drain('one'));
   result(await members.drain('nobody'));
-  await bareQuery(`UPDATE nodes SET expires_at = now() - interval '1 day' WHERE epoch = ${epochs[1]}`);
+  await database.pool.query(`UPDATE nodes SET expires_at = now() - interval '1 day' WHERE epoch = ${epochs[1]}`);
   result(await expireNodes(line));
   result(await earlierEpochs(line, 'two', 99));
   result(await orphans(line));
@@ -278,7 +240,7 @@ test('a course of work', async () => {
 
   title('months of the log');
   await ensureMonths(database.query, Date.UTC(2024, 10, 5) / 1000, Date.UTC(2025, 0, 1) / 1000);
-  await bareQuery(
+  await database.pool.query(
     `INSERT INTO logs (request_id, created_at, type, user_id) VALUES ('old', ${Date.UTC(2024, 10, 9) / 1000}, 2, 1)`,
   );
   result(await dropMonths(database.query, Date.UTC(2024, 11, 31) / 1000));
@@ -286,7 +248,7 @@ test('a course of work', async () => {
 
   title('another master key');
   for (const text of secrets.split(';\n')) {
-    await bareQuery(text);
+    await database.pool.query(text);
     file.raw.exec(text);
   }
   // What was in use before is of no use any more.
@@ -316,13 +278,6 @@ test('a course of work', async () => {
   expectGolden('tests/engines/outlines/node-talk.txt', lines);
 });
 
-async function bareQuery(text: string) {
-  const before = lines.length;
-  const answer = await database.pool.query(text);
-  lines.splice(before);
-  return answer;
-}
-
 /** The books of a file and of a server after the same work. */
 async function sameBooks(file: SqliteDatabase): Promise<void> {
   const { wrongLeases, leases, ...stats } = await postgresStats(database);
@@ -346,7 +301,7 @@ async function sameBooks(file: SqliteDatabase): Promise<void> {
 
 async function sameRows(file: SqliteDatabase, tables: Readonly<Record<string, string>>): Promise<void> {
   for (const [name, text] of Object.entries(tables)) {
-    const { rows } = await bareQuery(text);
+    const { rows } = await database.pool.query(text);
     lines.push(`  ${name}`, ...rows.map((row) => `    ${JSON.stringify(row)}`));
     expect(rows, name).toEqual(file.raw.prepare(text).all());
   }

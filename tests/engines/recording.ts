@@ -1,4 +1,4 @@
-/** Repositories that write down what they were asked and what they answered, so that two engines can be held side by side. */
+/** Repositories that record what they were called with and what they answered, so that two engines can be compared. */
 import { createEphemeralStore } from '../../db/ephemeral-stores.ts';
 import type { Database } from '../../db/open.ts';
 import { createAccessTokensRepository } from '../../db/repositories/access-tokens.ts';
@@ -25,7 +25,6 @@ import { createTrafficRepository } from '../../db/repositories/traffic.ts';
 import { createUsageRepository } from '../../db/repositories/usage.ts';
 import { createUsersRepository } from '../../db/repositories/users.ts';
 import { createWebhookSecretsRepository } from '../../db/repositories/webhook-secrets.ts';
-import { withStatements } from './statements.ts';
 
 export interface Recorded {
   readonly call: string;
@@ -63,33 +62,16 @@ const repositoriesOf = (database: Database, now: () => number) => ({
 
 export type Repositories = ReturnType<typeof repositoriesOf>;
 
-/** Of one call: lists are asked for in many ways. */
-const mostStatements = 30;
-
 /** @param clock epoch milliseconds. */
 export function listening(database: Database, clock = { at: 0 }) {
   const received: Recorded[] = [];
-  /** Call -> its statements that no call before it had, each with what stood for its parameters then. */
-  const statements = new Map<string, string[]>();
-  const known = new Set<string>();
-  let current = '';
-  const all = repositoriesOf(
-    withStatements(database, ({ sql, parameters }) => {
-      const own = statements.get(current) ?? [];
-      if (known.has(`${current} ${sql}`) || own.length >= mostStatements) return;
-      known.add(`${current} ${sql}`);
-      const values = parameters.length === 0 ? '' : `   -- ${JSON.stringify(parameters)}`;
-      statements.set(current, [...own, `${sql.replace(/\s+/g, ' ')}${values}`]);
-    }),
-    () => clock.at,
-  );
+  const all = repositoriesOf(database, () => clock.at);
   const wrapped = Object.entries(all).map(([name, repository]) => [
     name,
     Object.fromEntries(
       Object.entries(repository).map(([method, call]) => [
         method,
         async (...requested: unknown[]) => {
-          current = `${name}.${method}`;
           const note = (answered: unknown) => received.push({ call: `${name}.${method}`, requested, answered });
           try {
             const answered = await (call as (...args: unknown[]) => unknown)(...requested);
@@ -105,5 +87,5 @@ export function listening(database: Database, clock = { at: 0 }) {
     ),
   ]);
   const methods = Object.entries(all).flatMap(([name, one]) => Object.keys(one).map((method) => `${name}.${method}`));
-  return { repositories: Object.fromEntries(wrapped) as Repositories, heard: received, methods, statements };
+  return { repositories: Object.fromEntries(wrapped) as Repositories, heard: received, methods };
 }

@@ -10,14 +10,13 @@ import { fillLog, keysAndChannels, paper, people, signingIn, theLog, theTraffic 
 interface Walked {
   readonly received: readonly Recorded[];
   readonly methods: readonly string[];
-  readonly statements: ReadonlyMap<string, readonly string[]>;
 }
 
 async function walk(engine: TestEngine): Promise<Walked> {
   const database = await engine.open();
   try {
     const clock = { at: 1_000_000 };
-    const { repositories, heard: received, methods, statements } = listening(database, clock);
+    const { repositories, heard: received, methods } = listening(database, clock);
     await people(repositories);
     await signingIn(repositories);
     await keysAndChannels(repositories);
@@ -26,7 +25,7 @@ async function walk(engine: TestEngine): Promise<Walked> {
     await theLog(repositories);
     await theTraffic(repositories);
     await shortLived(repositories, clock);
-    return { received, methods, statements };
+    return { received, methods };
   } finally {
     await database.close();
   }
@@ -98,17 +97,4 @@ test('what is answered is what a person has read', () => {
     `  ${shown(answered)}`,
   ]);
   expectGolden('tests/engines/outlines/repositories.txt', lines);
-});
-
-test('what is asked of the engines is what a person has read', () => {
-  const [file, server] = walks;
-  const inFile = (one: string) => one.replace(/\$\d+/g, '?');
-  const lines = [...(file?.statements ?? [])].flatMap(([call, own]) => [
-    call,
-    ...own.map((one) => `  ${one}`),
-    ...(server?.statements.get(call) ?? [])
-      .filter((one) => !own.includes(inFile(one)))
-      .map((one) => `  PostgreSQL: ${one}`),
-  ]);
-  expectGolden('tests/engines/outlines/statements.txt', lines);
 });
