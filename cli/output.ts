@@ -5,6 +5,8 @@ import { runQuery } from './query.ts';
 import { table } from './table.ts';
 
 export const formats = ['table', 'json', 'jsonl', 'yaml', 'csv', 'id', 'env'] as const;
+/** Formats that print one document with everything in it; a table has no place for some of it. */
+export const isWhole = (format: Format): boolean => format === 'json' || format === 'yaml';
 export type Format = (typeof formats)[number];
 
 export interface Column<Row> {

@@ -1,9 +1,14 @@
-/** What each command says of a site of fixed answers, in a pipe and at a terminal, against texts that a person has read: tests/cli/outlines. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+/**
+ * What each command prints for a site of fixed answers, in a pipe and at a terminal, against texts that a person has read:
+ * tests/cli/outlines. The other forms (Chinese, YAML, CSV, identifiers, a refusal) are compared with these, not recorded.
+ */
+import { cpSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { parse as parseCsv } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { parse } from 'yaml';
 import { topics } from '../../cli/commands/help/topics.ts';
 import { commands } from '../../cli/commands/index.ts';
 import { printError } from '../../cli/errors.ts';
@@ -42,8 +47,8 @@ interface Run {
   readonly refusal?: { readonly message: string; readonly code: string };
 }
 
-/** What the command asks and says, line by line. */
-async function outputOf(
+/** What the command asks and prints, every line of it. */
+async function linesOf(
   args: readonly string[],
   { language = 'en', isTerminal = false, answers = filled, refusal }: Run,
 ): Promise<string[]> {
@@ -83,7 +88,11 @@ async function outputOf(
     lines.push(`  ends with ${exit}`);
   }
   if (rest !== '') lines.push(`  | ${rest}`);
-  // Of long lists the beginning and the end are enough.
+  return lines;
+}
+
+/** For a person to read: of long lists the beginning and the end, of long lines the beginning. */
+function shortened(args: readonly string[], lines: readonly string[]): string[] {
   const left = args[0] === 'help' ? 0 : lines.length - mostLines;
   const cut =
     left <= 0 ? lines : [...lines.slice(0, mostLines - 5), '  … more lines', ...lines.slice(lines.length - 5)];
@@ -91,6 +100,12 @@ async function outputOf(
     .map((line) => line.replaceAll('\u001b', '^'))
     .map((line) => (line.length > mostCells ? `${line.slice(0, mostCells)} …` : line));
 }
+
+const asks = (lines: readonly string[]) => lines.filter((line) => line.startsWith('  asks '));
+const errors = (lines: readonly string[]) => lines.filter((line) => line.startsWith('  ! '));
+const exit = (lines: readonly string[]) => lines.find((line) => line.startsWith('  ends with ')) ?? '  ends with 0';
+const printed = (lines: readonly string[]) =>
+  lines.filter((line) => /^ {2}\|( |$)/.test(line)).map((line) => line.slice(4));
 
 /** A value for a flag: by its name, or by what it takes. */
 function wordsFor(name: string, flag: string): string[] {
@@ -163,36 +178,96 @@ const rows = commands.filter(({ name }) => !elsewhere.test(name));
 const nouns = [...new Set(rows.map(({ name }) => name.split(' ')[0] ?? ''))];
 
 test.each(nouns)('%s', async (noun) => {
-  const lines: string[] = [];
-  const note = async (args: readonly string[], title: string, run: Run = {}) =>
-    void lines.push(`$ gateway ${args.join(' ').replaceAll(dir, 'DIR')}${title}`, ...(await outputOf(args, run)));
+  const recorded: string[] = [];
+  const compared: (() => Promise<void>)[] = [];
+  const note = (args: readonly string[], title: string, lines: readonly string[]) =>
+    void recorded.push(`$ gateway ${args.join(' ').replaceAll(dir, 'DIR')}${title}`, ...shortened(args, lines));
   for (const row of rows.filter(({ name }) => name.split(' ')[0] === noun)) {
     const examples = row.examples.map(argsOf);
     const bySize = [...examples].sort((a, b) => a.length - b.length);
     const bare = bySize.filter((args) => !args.some((word) => /^(--json.*|-q|-o)$/.test(word)));
     const plain = (bare[0] ?? bySize[0] ?? []).filter((word) => word !== '--json');
     const first = bare.at(-1) ?? plain;
-    for (const args of examples) await note(args, '');
-    await note([...plain, '--yes'], '   # at a terminal', { isTerminal: true });
-    await note([...plain, '--yes'], '   # in Chinese, at a terminal', { isTerminal: true, language: 'zh' });
-    await note([...first, '--yes', '--json'], '');
-    await note([...plain, '--yes', '-o', 'yaml'], '');
-    await note([...plain, '--yes', '-q'], '');
-    if (/ (list|stat|history|callbacks|tail)$/.test(row.name) || row.name === 'top') {
-      await note(plain, '   # of an empty site', { answers: empty, isTerminal: true });
-      await note([...plain, '-o', 'csv'], '');
-    }
-    await note([...plain, '--yes'], '   # refused', { refusal: { message: 'no', code: 'forbidden' } });
+    for (const args of examples) note(args, '', await linesOf(args, {}));
+    note([...plain, '--yes'], '   # at a terminal', await linesOf([...plain, '--yes'], { isTerminal: true }));
+    const json = [...first, '--yes', '--json'];
+    note(json, '', await linesOf(json, {}));
     for (const { flag } of row.flags ?? []) {
       const name = nameOf(flag);
-      if (name !== '' && !first.includes(name) && !/watch|follow/.test(name))
-        await note([...first, '--yes', name, ...wordsFor(name, flag)], '');
+      if (name === '' || first.includes(name) || /watch|follow/.test(name)) continue;
+      const args = [...first, '--yes', name, ...wordsFor(name, flag)];
+      const lines = await linesOf(args, {});
+      note(args, '', [...asks(lines), ...errors(lines)]);
     }
+    compared.push(() => otherForms(row.name, plain));
   }
   if (noun === 'help')
     for (const { name } of topics)
-      for (const language of ['en', 'zh'] as const) await note(['help', name], `   # ${language}`, { language });
-  expectGolden(`tests/cli/outlines/${noun}.txt`, lines);
+      for (const language of ['en', 'zh'] as const)
+        note(['help', name], `   # ${language}`, await linesOf(['help', name], { language }));
+  expectGolden(`tests/cli/outlines/${noun}.txt`, recorded);
+  for (const compare of compared) await compare();
 });
+
+/** Words of ours, not names and values: five of them in lower case. */
+const isSentence = (line: string): boolean => /(\b[a-z]{2,}\b,? ){4}[a-z]{2,}/.test(line);
+
+/** Runs a command without leaving a trace: what is stored on this machine is as the recorded commands left it. */
+async function leavingNoTrace(args: readonly string[], run: Run): Promise<string[]> {
+  const kept = `${dir}-kept`;
+  cpSync(dir, kept, { recursive: true });
+  const lines = await linesOf(args, run);
+  rmSync(dir, { recursive: true });
+  renameSync(kept, dir);
+  return lines;
+}
+
+/** Rows of the log, one by one: as the site has stored them, in any language. */
+const inLines = /^logs (tail|export)$/;
+/** What they print has no identifiers. */
+const noIdentifiers = /^(agents|statusline|capabilities|logs export)$/;
+
+async function otherForms(name: string, example: readonly string[]) {
+  const plain = example.filter((word) => word !== '-q');
+  const form = (...flags: string[]) => leavingNoTrace([...plain, '--yes', ...flags], {});
+  const piped = await form();
+  const atTerminal = await leavingNoTrace([...plain, '--yes'], { isTerminal: true });
+
+  const inChinese = await leavingNoTrace([...plain, '--yes'], { isTerminal: true, language: 'zh' });
+  expect(asks(inChinese), `${name} asks the same in Chinese`).toEqual(asks(atTerminal));
+  expect(exit(inChinese), `${name} ends the same in Chinese`).toBe(exit(atTerminal));
+  const english = new Set(inLines.test(name) || name === 'capabilities' ? [] : atTerminal.filter(isSentence));
+  expect(
+    inChinese.filter((line) => english.has(line)),
+    `${name} in Chinese`,
+  ).toEqual([]);
+  expect(piped.join('').includes('\u001b'), `${name} has no colour in a pipe`).toBe(false);
+
+  const json = await form('--json');
+  const yaml = await form('-o', 'yaml');
+  expect([asks(yaml), exit(yaml)], `${name} asks the same for YAML`).toEqual([asks(json), exit(json)]);
+  const jsonText = printed(json).join('\n');
+  if (exit(json) === '  ends with 0' && /^[[{"]/.test(jsonText) && !inLines.test(name))
+    expect(parse(printed(yaml).join('\n')), `${name} as YAML`).toEqual(JSON.parse(jsonText));
+
+  const quiet = await form('-q');
+  expect(exit(quiet), `${name} -q`).toBe(exit(piped));
+  expect(noIdentifiers.test(name) ? [] : printed(quiet).filter(isSentence), `${name} -q`).toEqual([]);
+
+  const refused = await leavingNoTrace([...plain, '--yes'], { refusal: { message: 'no', code: 'forbidden' } });
+  if (asks(piped).length > 0) {
+    expect(exit(refused), `${name}, refused`).not.toBe('  ends with 0');
+    expect([errors(refused).length > 0, printed(refused)], `${name}, refused`).toEqual([true, []]);
+  }
+
+  const isList = / (list|stat|history|callbacks)$/.test(name);
+  if (isList || /(^top| tail)$/.test(name))
+    expect(await leavingNoTrace(plain, { answers: empty, isTerminal: true }), `${name} of an empty site`).not.toEqual(
+      [],
+    );
+  if (!isList) return;
+  const csv: unknown[] = parseCsv(printed(await form('-o', 'csv')).join('\n'));
+  if (jsonText.startsWith('[')) expect(csv.length, `${name} as CSV`).toBe(JSON.parse(jsonText).length + 1);
+}
 
 test('nothing is asked that has no answer', () => expect([...unanswered]).toEqual([]));

@@ -54,6 +54,7 @@ export const tail: CommandRun = async (context, flags) => {
   }
   const layout = { ...output.layout, language: context.language };
   if (forPeople) output.line(tailHeading(layout));
-  for await (const some of rows)
-    for (const row of some) output.line(forPeople ? tailLine(row, money, layout) : safeJson(row));
+  const lineOf = (row: Log): string =>
+    forPeople ? tailLine(row, money, layout) : output.format === 'id' ? String(row.id) : safeJson(row);
+  for await (const some of rows) for (const row of some) output.line(lineOf(row));
 };

@@ -12,6 +12,7 @@ import { textWithin } from '../../../server/contract/text-within.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, text, texts } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { isWhole } from '../../output.ts';
 import { listOf } from '../../parts/list-output.ts';
 import { moneyOf } from '../../parts/money.ts';
 import { idOf } from '../../parts/numbers.ts';
@@ -175,14 +176,15 @@ const decide =
     const models = names.length === 0 ? {} : { names: [...names] };
     const changes = found.changes.filter(({ name }) => names.length === 0 || names.includes(name));
     if (verb === 'apply' && changes.length > 0) {
-      showChanges(context, changes);
+      // For a program there is one document: the result, which has the changes.
+      if (context.output.format === 'table') showChanges(context, changes);
       await context.confirm(context.say(`应用这 ${changes.length} 处修改？`, `Store ${changes.length} changes?`));
     }
     const client = await context.client();
     if (verb === 'apply') {
       const { version } = await client.call('ratio.apply_proposal', { source, ...seen, ...models });
       return context.output.object(
-        { result: version === 0 ? 'unchanged' : 'updated', version },
+        { result: version === 0 ? 'unchanged' : 'updated', version, changes },
         [
           version === 0
             ? context.say('没有变化', 'nothing differs')
@@ -265,7 +267,7 @@ export const simulate: CommandRun = async (context, flags) => {
     values: await assignments(client, set),
   });
   const total = { model: context.say('合计', 'total'), ...result };
-  if (context.output.format === 'json') return context.output.object(result, [], '');
+  if (isWhole(context.output.format)) return context.output.object(result, [], '');
   const money = await moneyOf(context);
   context.output.list(
     [...result.models, total],

@@ -2,6 +2,7 @@
 import { AppError } from '../../../server/contract/errors.ts';
 import { statementCsv } from '../../../server/contract/statement-csv.ts';
 import { type CommandRun, text } from '../../command.ts';
+import { isWhole } from '../../output.ts';
 import { moneyOf } from '../../parts/money.ts';
 
 export const statement: CommandRun = async (context, flags) => {
@@ -27,7 +28,7 @@ export const statement: CommandRun = async (context, flags) => {
   );
   if (flags.csv === true) return context.output.raw(statementCsv(found, context.language));
   const money = await moneyOf(context);
-  if (context.output.format === 'json') context.output.object(found, [], String(found.total.quota));
+  if (isWhole(context.output.format)) context.output.object(found, [], String(found.total.quota));
   else
     context.output.list(
       [...found.lines, { day: context.say('合计', 'total'), model: '', refund: false, ...found.total }],
