@@ -269,6 +269,29 @@ describe('terms', () => {
   });
 });
 
+/** A host that merges the wrapper into its request, as LiteLLM does, would serve the other model. */
+describe('a model that a wrapper names is refused', () => {
+  test.each([
+    ['chat', '/v1/chat/completions', hello, { model: 'gpt-5-pro' }],
+    ['chat, spelled otherwise', '/v1/chat/completions', hello, { Model_: 'gpt-5-pro' }],
+    ['chat, the same name, which the host may know as another', '/v1/chat/completions', hello, { model: 'gpt-4.1' }],
+    ['pictures of the usual model', '/v1/images/generations', { prompt: 'a door', size: '512x512' }, { model_: 'hd' }],
+    ['speech of the usual model', '/v1/audio/speech', { input: 'hi', voice: 'alloy' }, { 'mo-del': 'tts-1-hd' }],
+  ])('%s', async (_name, path, body, wrapped) => {
+    for (const wrapper of ['extra_body', 'extraBody']) {
+      const { status, text } = await ask(path, { ...body, [wrapper]: wrapped }, chatAnswer);
+      expect([status, arrived]).toEqual([400, {}]);
+      expect(text).toContain('could be read as model');
+    }
+  });
+
+  test('other members of a wrapper are sent, models of schemas and notes as well', async () => {
+    const wrapped = { top_k: 5, metadata: { model: 'notes' } };
+    const { status } = await ask('/v1/chat/completions', { ...hello, extra_body: wrapped }, chatAnswer);
+    expect([status, arrived.extra_body]).toEqual([200, wrapped]);
+  });
+});
+
 describe('names that stand twice', () => {
   const raw = (members: string) =>
     ask(

@@ -206,7 +206,8 @@ export function checkMembers({ text, shape }: JsonText, body: Body, { route, mod
     const innerText = text.slice(valueStart, valueEnd);
     const inner = outline(innerText, maxMembers);
     if (inner.ok) {
-      if (!isWrapper) checkNames(inner.members, inContainers);
+      if (isWrapper) checkWrappedModel(inner.members, key);
+      else checkNames(inner.members, inContainers);
       const names = isWrapper ? numbered : innerNumbers;
       for (const { key: name, valueStart: start, valueEnd: end } of inner.members)
         if (names.has(name)) checkWhole(name, innerText.slice(start, end));
@@ -300,6 +301,11 @@ function checkChat(body: Body): void {
     if (value !== undefined && value !== null && value !== false)
       throw new AppError('background_unsupported', { name });
   }
+}
+
+/** An upstream that merges the wrapper into its request, as LiteLLM does, would serve a model that is not the one that is paid. */
+function checkWrappedModel(members: readonly { readonly key: string }[], wrapper: string): void {
+  for (const { key: name } of members) if (looseName(name) === 'model') throw misread(`${wrapper}.${name}`, 'model');
 }
 
 /** Gemini names the model in each request of a batch again. */
