@@ -385,6 +385,43 @@ general_settings: {master_key: sk-1234}
   expect(await runner.json(['ratios', 'get', 'claude'])).toMatchObject({ ModelRatio: 0.125, CompletionRatio: 5 });
 });
 
+test('LiteLLM: a name costs what the models behind it cost, and no less where others serve it already', async () => {
+  const file = join(dir, 'config.yaml');
+  const claude = 'bedrock/us.anthropic.claude-sonnet-4-20250514-v1:0, aws_region_name: us-east-2, api_key: k';
+  writeFileSync(
+    file,
+    `model_list:
+  - {model_name: gpt-4, litellm_params: {model: ${claude}}}
+  - {model_name: gpt-4o, litellm_params: {model: ${claude}}}
+  - {model_name: gpt-4.1, litellm_params: {model: openai/gpt-4.1, api_key: k}}
+  - {model_name: gpt-4o-mini, litellm_params: {model: azure/dep-1, api_key: k, api_base: 'https://a.openai.azure.com'}}
+  - {model_name: gpt-3.5-turbo, litellm_params: {model: azure/dep-2, api_key: k, api_base: 'https://a.openai.azure.com'}}
+router_settings:
+  model_group_alias: {o1: gpt-3.5-turbo, hidden: {model: gpt-4.1, hidden: true}, nothing: null, several: [gpt-4, gpt-4o]}
+`,
+  );
+  const prices = async (...more: readonly string[]) => {
+    const names = ['gpt-4', 'gpt-4o', 'gpt-4.1', 'gpt-4o-mini', 'o1', ...more];
+    const found = await Promise.all(names.map((name) => runner.json(['ratios', 'get', name])));
+    return (found as { ModelRatio: number }[]).map(({ ModelRatio }) => ModelRatio);
+  };
+  const listed = await prices();
+  const here = join(dir, 'here.yaml');
+  writeFileSync(here, 'model_list:\n  - {model_name: gpt-4, litellm_params: {model: openai/gpt-4, api_key: k}}\n');
+  await runner.run(['import', 'litellm', here, '--yes']);
+  const { notes } = (await runner.json(['import', 'litellm', file, '--yes'])) as { notes: string[] };
+  expect(notes).toEqual([
+    'aliases nothing: it is no name of one model',
+    'aliases several: it is no name of one model',
+    'models gpt-4: other channels serve it here, and it costs what it costs here',
+    'models gpt-4o: has the price of us.anthropic.claude-sonnet-4-20250514-v1:0',
+    'models o1: has the price of gpt-3.5-turbo',
+    'models hidden: has the price of gpt-4.1',
+  ]);
+  expect(listed).toEqual([15, 1.25, 1, 0.075, 7.5]);
+  expect(await prices('hidden')).toEqual([15, 1.5, 1, 0.075, 0.25, 1]);
+});
+
 test('LiteLLM: several channels are numbered from 1', async () => {
   const file = join(dir, 'config.yaml');
   const row = (name: string, key: string) =>

@@ -21,7 +21,7 @@ import { createReporter, type ImportReport, type Reporter } from './report.ts';
 import type { Loss, Words } from './schema.ts';
 
 interface Settings {
-  readonly model_group_alias?: Readonly<Record<string, string | { readonly model?: string }>>;
+  readonly model_group_alias?: unknown;
 }
 
 interface Document {
@@ -149,13 +149,24 @@ export async function importLitellm(
     const base = [litellm_params.base_model, model_info.base_model].find((name) => typeof name === 'string');
     prices.set(model_name, [
       ...(prices.get(model_name) ?? []),
-      { stated: statedPrice(litellm_params, model_info), base: base as string | undefined, upstream: place.upstream },
+      {
+        stated: statedPrice(litellm_params, model_info),
+        base: base as string | undefined,
+        upstream: place.upstream,
+        name: model_name,
+      },
     ]);
   }
   for (const [alias, model] of aliasesOf(document)) {
     const serving = groups.filter((group) => group.models.has(model));
     if (serving.length === 0) {
-      reporter.skipped('aliases', alias, { zh: `没有模型 ${model}`, en: `there is no model ${model}` });
+      reporter.skipped(
+        'aliases',
+        alias,
+        model === ''
+          ? { zh: '须指向一个模型的名称', en: 'it is no name of one model' }
+          : { zh: `没有模型 ${model}`, en: `there is no model ${model}` },
+      );
       continue;
     }
     for (const group of serving) group.models.set(alias, group.models.get(model) ?? model);
@@ -164,8 +175,9 @@ export async function importLitellm(
   }
   dropSections(document, fail);
   reporter.losses([...losses.values()]);
+  const served: ReadonlySet<string> = new Set(await deps.channels.enabledModels());
   await makeChannels(deps.channels, groups, reporter);
-  await writePrices(pricesOf(prices, deps.options.priceTables(), reporter), deps.options, reporter);
+  await writePrices(pricesOf(prices, served, deps.options.priceTables(), reporter), deps.options, reporter);
   return reporter.report({ source: 0, imported: 0 });
 }
 
@@ -236,11 +248,12 @@ function addTo(groups: Group[], name: string, place: Place, row: Params, values:
   group.models.set(name, upstream);
 }
 
+/** Alias -> model, '' where it names none: LiteLLM takes a name, or an object that has one. */
 const aliasesOf = ({ router_settings: router }: Document): [string, string][] =>
-  Object.entries(router?.model_group_alias ?? {}).map(([alias, target]) => [
-    alias,
-    typeof target === 'string' ? target : (target.model ?? ''),
-  ]);
+  Object.entries(recordOf(router?.model_group_alias)).map(([alias, target]) => {
+    const model = typeof target === 'string' ? target : recordOf(target).model;
+    return [alias, typeof model === 'string' ? model : ''];
+  });
 
 function dropSections(document: Document, fail: (what: string, words: Words) => void): void {
   for (const name of ['router_settings', 'litellm_settings', 'general_settings'] as const)
@@ -284,11 +297,18 @@ interface RowPrice {
   /** The model whose price it has, of a deployment that is called otherwise. */
   readonly base: string | undefined;
   readonly upstream: string;
+  /** What the row is called; an alias has the rows of another name. */
+  readonly name: string;
 }
 
-/** A name without a price costs what its rows' models cost; what has none at all is named. */
+/**
+ * A name costs what its rows' models cost, as LiteLLM charges it, also one that is a model with another price here; what
+ * has none at all is named.
+ * @param served names that channels serve here already: they do not become cheaper.
+ */
 function pricesOf(
   rows: ReadonlyMap<string, readonly RowPrice[]>,
+  served: ReadonlySet<string>,
   tables: PriceTables,
   reporter: Reporter,
 ): ReadonlyMap<string, Price> {
@@ -300,39 +320,55 @@ function pricesOf(
   const made = new Map<string, Price>();
   for (const [name, all] of rows) {
     const own = listed(name);
-    if (own !== null && all.every(({ stated, base }) => stated === null && base === undefined)) continue;
-    const found = all.map(({ stated, base, upstream }) => {
-      const list = base === undefined ? (own ?? listed(plainName(upstream))) : listed(plainName(base));
+    const lists = all.map(({ base, upstream, name: row }) => {
+      if (base !== undefined) return { of: base, price: listed(plainName(base)) };
+      const found = listed(plainName(upstream));
+      if (found !== null) return { of: upstream, price: found };
+      return listed(row) === null ? { of: upstream, price: own } : { of: row, price: listed(row) };
+    });
+    const found = all.map(({ stated }, at) => {
+      const list = lists[at]?.price ?? null;
       return stated === null ? list : completed(stated, list);
     });
     const known = found.filter((price) => price !== null);
-    const price = dearestPrice(known);
+    let price = dearestPrice(known);
     const entries = price === null ? null : priceEntries(price);
     // A row whose model has no price is not free because another one is.
     if (price === null || entries === null || (known.length < found.length && entries.ModelRatio === 0)) {
       reporter.note(...unpriced(name, known.length === 0, own !== null));
       continue;
     }
+    if (own !== null && all.every((row) => row.stated === null)) {
+      const most = served.has(name) ? dearestPrice([price, own]) : price;
+      if (most === null || isSamePrice(most, own)) {
+        if (!isSamePrice(price, own)) reporter.note(...alreadyServed(name));
+        continue;
+      }
+      price = most;
+    }
     made.set(name, price);
-    const [{ stated, base, upstream } = { stated: null, base: undefined, upstream: name }] = all;
+    const [{ stated } = { stated: null }] = all;
+    const of = lists[0]?.of ?? name;
     if (known.some((one) => !isSamePrice(one, price)))
       reporter.note(
         `models ${name}: 各行价格不同，此处一个名称只有一个价格，采用最高的`,
         `models ${name}: its rows cost differently; a name has one price here, and gets the dearest`,
       );
     else if (stated === null)
-      reporter.note(
-        `models ${name}: 采用 ${base ?? upstream} 的价格`,
-        `models ${name}: has the price of ${base ?? upstream}`,
-      );
+      reporter.note(`models ${name}: 采用 ${of} 的价格`, `models ${name}: has the price of ${of}`);
     else if (stated.perCall === null && stated.dollars.input === undefined)
       reporter.note(
-        `models ${name}: 没有写明输入价格，采用 ${base ?? upstream} 的`,
-        `models ${name}: says no price of its input, and gets that of ${base ?? upstream}`,
+        `models ${name}: 没有写明输入价格，采用 ${of} 的`,
+        `models ${name}: says no price of its input, and gets that of ${of}`,
       );
   }
   return made;
 }
+
+const alreadyServed = (name: string): [zh: string, en: string] => [
+  `models ${name}: 此处已有渠道提供，仍为此处的价格`,
+  `models ${name}: other channels serve it here, and it costs what it costs here`,
+];
 
 const unpriced = (name: string, isUnknown: boolean, isListed: boolean): [zh: string, en: string] => {
   const [zh, en] = isUnknown
