@@ -1,5 +1,6 @@
 /** Recordings that a decoder plays for a minute while their headers say less: rates, widths, tables and codecs of every container that is read. */
 import { describe, expect, test } from 'vitest';
+import { audioSeconds } from '../../server/relay/shared/recordings/length.ts';
 import { finestRate } from '../../server/relay/shared/recordings/sound.ts';
 import {
   be,
@@ -692,6 +693,26 @@ describe('bytes that are in no frame', () => {
   test('of a tag whose length is none are frames', () => {
     const tag = Buffer.concat([text('ID3'), Buffer.from([4, 0, 0, 0, 0, 0xff, 0])]);
     expect(seconds(Buffer.concat([tag, thin]))).toBeGreaterThanOrEqual(59.9);
+  });
+});
+
+describe('AMR whose mark is gone, which decoders find by its frames', () => {
+  const row = (head: number, bytes: number) =>
+    times(3000, () => Buffer.concat([Buffer.from([head]), Buffer.alloc(bytes - 1)]));
+  test.each([
+    ['of the thinnest speech', row(0x04, 13)],
+    ['of comfort noise', row(0x44, 6)],
+    ['of wide band', row(0x04, 18)],
+    ['of wide comfort noise', row(0x4c, 6)],
+  ])('%s', (_name, frames) => {
+    expect(seconds(frames)).toBeGreaterThanOrEqual(60);
+    expect(seconds(Buffer.concat([text('#!aMR\n'), frames]))).toBeGreaterThanOrEqual(60);
+    const beginning = frames.subarray(0, frames.length / 3);
+    expect(audioSeconds(beginning, frames.length)).toBeGreaterThanOrEqual(60);
+  });
+  test('a few that look so among other bytes are none', () => {
+    const few = Buffer.concat([Buffer.alloc(10_000, 0x80), row(0x44, 6).subarray(0, 99 * 6)]);
+    expect(seconds(few)).toBeCloseTo(few.length / 750, 6);
   });
 });
 

@@ -353,6 +353,29 @@ export function amrSeconds(bytes: Uint8Array, size: number): number | null {
   return bytes.length >= size ? seconds : extrapolated(seconds, start, end, size);
 }
 
+/** Fewer are chance. Source: FFmpeg, amrnb_probe. */
+const fewestBare = 100;
+
+/** Frames of AMR without a mark before them, or behind something that is damaged, as FFmpeg finds them: what is no head is skipped. */
+export function bareAmrSeconds(bytes: Uint8Array, size: number): number {
+  let most = 0;
+  for (const [sizes, kinds] of [
+    [amrBytes.narrow, 9],
+    [amrBytes.wide, 10],
+  ] as const) {
+    let frames = 0;
+    for (let at = 0; at < bytes.length; ) {
+      const head = bytes[at] ?? 0;
+      const kind = (head >> 3) & 15;
+      const isHead = kind < kinds && (head & 4) !== 0;
+      if (isHead) frames++;
+      at += isHead ? (sizes[kind] ?? 1) : 1;
+    }
+    most = Math.max(most, frames);
+  }
+  return most < fewestBare ? 0 : (most / 50) * Math.max(1, size / bytes.length);
+}
+
 /** Frames that have to follow one another before a decoder takes samples for them. */
 const probed = 4;
 

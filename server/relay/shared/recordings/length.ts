@@ -1,7 +1,7 @@
 /** How long a recording is, for bills by the minute: from the sound that is in it. What a header says may lengthen it, never shorten it. */
 import { aiffSeconds, waveSeconds } from './chunks.ts';
 import { flacSeconds } from './flac.ts';
-import { ac3Seconds, adtsSeconds, amrSeconds, loasSeconds, mpegSeconds } from './frames.ts';
+import { ac3Seconds, adtsSeconds, amrSeconds, bareAmrSeconds, loasSeconds, mpegSeconds } from './frames.ts';
 import { matroskaSeconds } from './matroska.ts';
 import { mp4Seconds } from './mp4.ts';
 import { oggSeconds } from './ogg.ts';
@@ -34,4 +34,4 @@ function measuredSeconds(file: Uint8Array, size: number): number | null {
 
 /** The length, of an unknown form as much as there may be. @param file the beginning of the file, or all of it. @param size bytes of the whole. */
 export const audioSeconds = (file: Uint8Array, size: number): number =>
-  measuredSeconds(file, size) ?? thinnestSeconds(size);
+  measuredSeconds(file, size) ?? Math.max(thinnestSeconds(size), bareAmrSeconds(file, size));
