@@ -5,7 +5,7 @@ import { languageFor } from '../contract/language.ts';
 import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
 import type { ClientError } from '../protocols/codec.ts';
-import type { Chain } from '../routing/chains.ts';
+import { type Chain, groupChain, throughGroups } from '../routing/chains.ts';
 import { Feature } from '../routing/features.ts';
 import { checkWords } from './admission/blocked-words.ts';
 import { ChainRun } from './admission/chain.ts';
@@ -20,7 +20,7 @@ import { closeUnfinished, finishBroken, type Refusal } from './delivery/settle.t
 import type { BodyHolder } from './intake/body-memory.ts';
 import { checkModelName } from './intake/members.ts';
 import { parse } from './intake/parse.ts';
-import { isOwn, type ParsedRequest, type Peer, type Principal, type SocketTurn } from './intake/parsed-request.ts';
+import { isBoundTo, isOwn, type ParsedRequest, type Peer, type Principal, type SocketTurn } from './intake/parsed-request.ts';
 import { identifyPlayer, inSelectedGroup, renewPlayer, withoutEmptyLimit } from './intake/playground.ts';
 import { isUnimplemented, type MatchedRoute, type RelayRoute } from './intake/routes.ts';
 import { keptIds, referencedIds } from './routing/affinity.ts';
@@ -199,7 +199,9 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
   pass(principal: Principal, free: boolean): void | Promise<void> {
     const { gate } = this.core;
     this.unread = this.parsed === null;
-    const passed = free ? gate.free(principal, this) : gate.paid(principal, this);
+    // The groups of a key with several count in what they serve.
+    const counted = principal.groups === undefined ? principal : { ...principal, group: '' };
+    const passed = free ? gate.free(counted, this) : gate.paid(counted, this);
     return passed instanceof Promise
       ? passed.then((admission) => this.passed(admission, principal))
       : this.passed(passed, principal);
@@ -296,7 +298,7 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
     const free = this.isTest;
     // Work that is ordered, and a conversation with turns of its own, name models of channels.
     const named = free || parsed.order !== undefined || parsed.operation === 'realtime';
-    const chain = named ? null : core.state.chain(parsed.model);
+    const chain = named ? null : this.chainFor(parsed, principal);
     if (chain !== null) return this.reserveInChain(chain, parsed, principal);
     const plan = planFor(core, parsed, principal, free);
     const input = { parsed, principal, plan, admission: admission ?? unlimited, free, owner: this };
@@ -308,6 +310,16 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
       core.works(this.requestId);
       return this.reserved(reservation);
     });
+  }
+
+  /** The targets that a request may go to; null = its model is one of channels, in the key's one group. */
+  private chainFor({ model }: ParsedRequest, { groups, pinnedChannel }: Principal): Chain | null {
+    const { state } = this.core;
+    const chain = state.chain(model);
+    if (groups === undefined || pinnedChannel !== null) return chain;
+    if (chain !== null) return throughGroups(chain, groups);
+    const serving = groups.filter((group) => state.configured(group, model));
+    return serving.length === 0 ? null : groupChain(model, serving);
   }
 
   renew({ principal, parsed, plan, chain, isHeld }: Reservation): void {
@@ -349,7 +361,7 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
   private async countTokens(parsed: ParsedRequest, principal: Principal): Promise<Response> {
     const { core, admission } = this;
     core.authorize.allowModel(principal, parsed.model);
-    const chain = core.state.chain(parsed.model);
+    const chain = this.chainFor(parsed, principal);
     const first = chain === null ? null : new ChainRun(core, chain, parsed, principal).first();
     const response = await core.counts.answer(
       first?.parsed ?? parsed,
@@ -362,9 +374,10 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
   }
 
   /** That serve the model to the caller, the best first. */
-  private channelsFor({ model }: ParsedRequest, { group, pinnedChannel }: Principal): readonly ChannelSnapshot[] {
+  private channelsFor({ model }: ParsedRequest, principal: Principal): readonly ChannelSnapshot[] {
+    const { group, pinnedChannel } = principal;
     const channels = this.core.state.candidates(group, model).flat();
-    return pinnedChannel === null ? channels : channels.filter(({ id }) => id === pinnedChannel);
+    return channels.filter(({ id }) => (pinnedChannel === null || id === pinnedChannel) && isBoundTo(principal, id));
   }
 
   private begin(): void {

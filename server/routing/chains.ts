@@ -34,6 +34,8 @@ export interface ChainProblem {
 
 export interface Chain {
   readonly name: string;
+  /** The name is a virtual model's, and not one of channels. */
+  readonly isVirtual: boolean;
   readonly boundary: string;
   readonly leaves: readonly Leaf[];
 }
@@ -107,9 +109,36 @@ export function compileChains(models: readonly VirtualModel[]): ReadonlyMap<stri
   const known = byName(models);
   const chains = new Map<string, Chain>();
   for (const { name, enabled, boundary } of models)
-    if (enabled) chains.set(name, { name, boundary, leaves: leavesOf(name, known, []) });
+    if (enabled) chains.set(name, { name, isVirtual: true, boundary, leaves: leavesOf(name, known, []) });
   return chains;
 }
+
+/** A model of channels in each of a key's groups, in their order. */
+export const groupChain = (model: string, groups: readonly string[]): Chain => ({
+  name: model,
+  isVirtual: false,
+  boundary: '',
+  leaves: groups.map((group, at) => ({
+    ...{ model, channel: null, group, levels: [{ model }], places: [`${at}`], boundaries: [] },
+    mark: markOf(model, null, group),
+  })),
+});
+
+/** A chain whose targets without a group are tried in each of a key's groups, before the target behind them. */
+export const throughGroups = (chain: Chain, groups: readonly string[]): Chain => ({
+  ...chain,
+  leaves: chain.leaves.flatMap((leaf) =>
+    leaf.group === null
+      ? groups.map((group, at) => ({
+          ...leaf,
+          group,
+          levels: [...leaf.levels, { model: leaf.model }],
+          places: [...leaf.places, `${leaf.places.at(-1) ?? ''}.${at}`],
+          mark: markOf(leaf.model, leaf.channel, group),
+        }))
+      : [leaf],
+  ),
+});
 
 /** What is wrong with any chain once these are all there are, disabled ones among them: what is enabled later must be sound. */
 export function chainProblems(

@@ -168,6 +168,28 @@ export const pricingOptions = {
       en: 'The address above is read as often as this.',
     },
   }),
+  AutoGroups: option({
+    kind: nameList,
+    fallback: '["default"]',
+    tab: 'operation',
+    panel: 'pricing',
+    label: { zh: '自动分组', en: 'Automatic groups' },
+    help: {
+      zh: 'JSON 数组，如 ["default","vip"]：分组为 auto 的令牌按此顺序尝试，跳过用户不能使用的分组。',
+      en: 'List such as ["default","vip"]: keys with the group auto try them in this order, those that their user may use.',
+    },
+  }),
+  DefaultUseAutoGroup: option({
+    kind: toggle,
+    fallback: 'false',
+    tab: 'operation',
+    panel: 'pricing',
+    label: { zh: '新令牌默认使用自动分组', en: 'New keys use automatic groups' },
+    help: {
+      zh: '未指定分组的新令牌使用 auto。',
+      en: 'New keys for which no group is chosen get auto.',
+    },
+  }),
   UserUsableGroups: option({
     kind: texts,
     fallback: JSON.stringify(defaults.UserUsableGroups),

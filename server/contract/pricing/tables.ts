@@ -221,13 +221,20 @@ export function pricedName(
   return null;
 }
 
+/** Factor of a group's prices for users of another. */
+export const groupRatioFor = (
+  { groupGroupRatio, groupRatio }: Pick<PriceTables, 'groupGroupRatio' | 'groupRatio'>,
+  userGroup: string,
+  group: string,
+): number => groupGroupRatio.get(userGroup)?.get(group) ?? groupRatio.get(group) ?? 1;
+
 /** Whether a call of one of these models can have no price. */
 export function mayCostNothing(
   tables: PriceTables,
   models: Iterable<string>,
   { group, userGroup }: Pick<ResolveOptions, 'group' | 'userGroup'>,
 ): boolean {
-  const groupRatio = tables.groupGroupRatio.get(userGroup)?.get(group) ?? tables.groupRatio.get(group) ?? 1;
+  const groupRatio = groupRatioFor(tables, userGroup, group);
   if (groupRatio === 0 || tables.quotaPerUnit === 0) return true;
   for (const model of models) {
     // Whoever serves it: the answer may only be too careful.

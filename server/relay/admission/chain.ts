@@ -1,5 +1,6 @@
 /** A request for a virtual model: its way over the targets of the chain, each planned and covered before it is sent to. */
 import { AppError } from '../../contract/errors.ts';
+import { mayUseGroup } from '../../contract/key-groups.ts';
 import type { TargetFailure } from '../../contract/virtual-models.ts';
 import { isInSignedTurn } from '../../protocols/shared/signed-turn.ts';
 import { type Chain, type ChainStep, ChainWalk, type Leaf } from '../../routing/chains.ts';
@@ -45,10 +46,6 @@ const tooDear: ReadonlySet<string> = new Set([
 
 /** Another target's group may have room, or the target may take fewer tokens. */
 const tooMany: ReadonlySet<string> = new Set(['limit_rpm', 'limit_tpm', 'limit_concurrency']);
-
-/** Whether a user may use a group besides that of the key. */
-export const mayUseGroup = ({ settings }: Pick<RelayState, 'settings'>, userGroup: string, group: string): boolean =>
-  group === userGroup || (settings.usableGroups.has(group) && settings.groupRatios.has(group));
 
 /** @returns null = another target would meet the same, or must not be asked for it. */
 function failureOf({
@@ -100,7 +97,7 @@ export class ChainRun implements RequestChain {
       thinking: (prompt.features & Feature.thought) !== 0 && requestsThinking(body),
       ...agentOf(parsed),
     };
-    const mayUse = (other: string) => mayUseGroup(state, user.group, other);
+    const mayUse = (other: string) => mayUseGroup(state.settings, user.group, other);
     const caller = { group, pinnedChannel, mayUse };
     const walk = new ChainWalk(chain, caller, facts, this.keptMark(chain, group) || remembered, inTurn);
     for (const { model } of walk.reachable) core.authorize.allowModel(principal, model);
@@ -109,6 +106,10 @@ export class ChainRun implements RequestChain {
 
   get name(): string {
     return this.walk.chain.name;
+  }
+
+  get isVirtual(): boolean {
+    return this.walk.chain.isVirtual;
   }
 
   get models(): readonly string[] {
@@ -120,13 +121,14 @@ export class ChainRun implements RequestChain {
     return this.next();
   }
 
-  /** Holds for the first target that can be covered. @param own the request's, in the key's group. @throws AppError as plan and reserve do, of the last one that was refused. */
+  /** Holds for the first target that can be covered. @param own the request's, in the key's group where that has one. @throws AppError as plan and reserve do, of the last one that was refused. */
   async begin(
     own: Admission,
     make: (target: ChainTargetRequest, admission: Admission) => Reservation,
   ): Promise<Reservation> {
     const { core, walk } = this;
-    const { group } = this.principal;
+    // A key with several groups is counted in that of the target alone.
+    const group = this.principal.groups === undefined ? this.principal.group : '';
     const isLimited = (leaf: Leaf) => walk.groupOf(leaf) !== group && core.limits.countsIn(walk.groupOf(leaf));
     const inGroups = walk.reachable.some(isLimited) ? new TargetAdmission(core, own, group) : null;
     this.targetAdmission = inGroups;
@@ -194,7 +196,8 @@ export class ChainRun implements RequestChain {
     const { core, walk } = this;
     for (let leaf = walk.next(); leaf !== null; leaf = walk.next()) {
       const parsed: ParsedRequest = { ...this.parsed, model: leaf.model };
-      const principal: Principal = { ...this.principal, group: walk.groupOf(leaf) };
+      const { groups: _, ...caller } = this.principal;
+      const principal: Principal = { ...caller, group: walk.groupOf(leaf) };
       try {
         const plan = planFor(core, parsed, principal, false, leaf.channel);
         const trouble = this.troubleOf(leaf, plan.candidates.at(0), plan.settings.shortWaitMs);

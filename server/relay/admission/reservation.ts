@@ -113,10 +113,11 @@ export interface ChainTargetRequest {
   readonly plan: Plan;
 }
 
-/** Where a request for a virtual model may go. */
+/** Where a request for a virtual model, or with a key of several groups, may go. */
 export interface RequestChain {
-  /** Of the virtual model. */
+  /** Of the model that was asked for. */
   readonly name: string;
+  readonly isVirtual: boolean;
   /** What its caller's key has to allow: its name, and all models that it may reach. */
   readonly models: readonly string[];
   /** Makes the reservation that of the next target. @param failure of the one before it; null = none of its channels offers the operation. @returns false = there is none. */
@@ -960,7 +961,7 @@ export class Reservation {
   ): void {
     const { core, tokenId, parsed, principal, chain } = this;
     const { usage } = finish;
-    if (chain !== null) core.stats.chainEnded(chain.name, chain.steps());
+    if (chain?.isVirtual === true) core.stats.chainEnded(chain.name, chain.steps());
     core.stats.ended({
       model: parsed.model,
       channelId: finish.channel?.id ?? 0,
@@ -1070,7 +1071,7 @@ function fieldsOf(
   }
   const effort = effortOf(parsed.body);
   if (effort !== null) fields.reasoning_effort = effort;
-  if (chain !== null) fields.virtual_model = chain.name;
+  if (chain?.isVirtual === true) fields.virtual_model = chain.name;
   if (parsed.route.path !== defaultPath) fields.request_path = parsed.route.path;
   if (parsed.socket !== undefined) fields.socket = true;
   if (finish.failure !== undefined) fields.failure = finish.failure;

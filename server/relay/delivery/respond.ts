@@ -473,7 +473,7 @@ function ownHeaders(
     const tried = attempts.map(({ channelId }) => channelId);
     const skipped = reservation.skipped?.map(({ channelId, error }) => `${channelId} ${error.code}`) ?? [];
     const rest = skipped.length === 0 ? '' : `; skipped=${skipped.join(',')}`;
-    const way = chain === null ? '' : `; chain=${chainTrace(chain)}`;
+    const way = chain === null ? '' : `; ${chain.isVirtual ? 'chain' : 'groups'}=${chainTrace(chain)}`;
     headers['x-gateway-trace'] = `${plan.trace}; tried=${tried.join(',')}${rest}${way}`;
   }
   return headers;
@@ -504,8 +504,8 @@ const chainTrace = (chain: RequestChain): string =>
     .steps()
     .filter(({ outcome }) => !isBarrier(outcome))
     .map(
-      ({ leaf, outcome, failure }) =>
-        `${encodeURI(leaf.model)} ${outcome}${failure === undefined ? '' : `:${failure}`}`,
+      ({ leaf, group, outcome, failure }) =>
+        `${encodeURI(chain.isVirtual ? leaf.model : group)} ${outcome}${failure === undefined ? '' : `:${failure}`}`,
     )
     .join(' > ');
 

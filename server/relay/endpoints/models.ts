@@ -12,7 +12,6 @@ import { targetFor } from '../../providers/knowledge/target.ts';
 import { mapModel } from '../../routing/candidates.ts';
 import { barrierTo, type Chain, type Leaf } from '../../routing/chains.ts';
 import type { PlanKey } from '../../routing/plan.ts';
-import { mayUseGroup } from '../admission/chain.ts';
 import type { Authorize } from '../intake/authorize.ts';
 import { readBody } from '../intake/compressed-body.ts';
 import type { Peer, Principal } from '../intake/parsed-request.ts';
@@ -75,23 +74,33 @@ interface ModelListRequest {
 }
 
 export function namesFor({ state }: Pick<ListModelsDeps, 'state'>, principal: ListReader): readonly string[] {
-  const served = state.models(principal.group);
   const limits = principal.token?.modelLimits ?? null;
-  const names = limits === null ? [...served] : served.filter((name) => limits.includes(name));
+  const names = servedTo(state, principal).filter((name) => limits === null || limits.includes(name));
   for (const chain of state.chains().values())
     if (isOffered(state, chain, principal) && !names.includes(chain.name)) names.push(chain.name);
   return names.sort();
 }
 
-type ListReader = Pick<Principal, 'group' | 'token' | 'user'> & Partial<Pick<Principal, 'pinnedChannel'>>;
+/** By the channels that the key may use, in any of its groups. */
+function servedTo(state: RelayState, principal: ListReader): readonly string[] {
+  const groups = principal.groups ?? [principal.group];
+  const { token } = principal;
+  const isServed = (group: string, name: string): boolean =>
+    token?.channels === undefined ||
+    state.candidates(group, name).some((tier) => tier.some(({ id }) => isBoundTo(principal, id)));
+  return [...new Set(groups.flatMap((group) => state.models(group).filter((name) => isServed(group, name))))];
+}
+
+type ListReader = Pick<Principal, 'group' | 'groups' | 'token' | 'user'> & Partial<Pick<Principal, 'pinnedChannel'>>;
 
 /** Targets of a virtual model that the caller may reach, in order. */
 function reachable(
   state: RelayState,
-  { leaves }: Chain,
-  { group, user, pinnedChannel = null }: ListReader,
+  chain: Chain,
+  { group, groups, user, pinnedChannel = null }: ListReader,
 ): readonly Leaf[] {
-  const caller = { group, pinnedChannel, mayUse: (other: string) => mayUseGroup(state, user.group, other) };
+  const { leaves } = groups === undefined ? chain : throughGroups(chain, groups);
+  const caller = { group, pinnedChannel, mayUse: (other: string) => mayUseGroup(state.settings, user.group, other) };
   return leaves.filter((leaf) => barrierTo(leaf, caller) === null);
 }
 
@@ -108,7 +117,8 @@ function isOffered(state: RelayState, chain: Chain, principal: ListReader): bool
 function firstOf(state: RelayState, principal: Principal, name: string): Pick<PlanKey, 'model' | 'group'> {
   const chain = state.chain(name);
   const leaf = chain === null ? undefined : reachable(state, chain, principal)[0];
-  return { model: leaf?.model ?? name, group: leaf?.group ?? principal.group };
+  const model = leaf?.model ?? name;
+  return { model, group: leaf?.group ?? inServingGroup(state, principal, model).group };
 }
 
 /** In whose form models are listed. */

@@ -4,6 +4,7 @@ import { BlockList, isIP } from 'node:net';
 import { type AgentToken, isSignedFor, readAgentToken } from '../../contract/agent-token.ts';
 import { Role, TokenStatus, UserStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import { groupOrder, isGroupOrder } from '../../contract/key-groups.ts';
 import { isNetwork } from '../../contract/networks.ts';
 import type { TokenSnapshot } from '../../contract/snapshot.ts';
 import { reasonText } from '../../contract/storage-reasons.ts';
@@ -84,7 +85,7 @@ interface KeyHmacs {
 const maxCachedKeys = 10_000;
 const maxCachedLength = 512;
 
-type Caller = Pick<Principal, 'user' | 'group'> & { readonly token: TokenSnapshot };
+type Caller = Pick<Principal, 'user' | 'group' | 'groups'> & { readonly token: TokenSnapshot };
 
 export class Authorize {
   private readonly hmacs = new Map<string, KeyHmacs>();
@@ -111,8 +112,9 @@ export class Authorize {
     const { hmac, pinned: pin } = this.hmacs.get(presented) ?? this.hmacsOf(presented);
     const plain = this.tokenOf(hmac);
     if (plain !== undefined || pin === null) {
-      const { user, token, group } = this.callerOf(plain, peer, spent);
-      return { user, token, group, keyHmac: hmac, pinnedChannel: null };
+      const { user, token, group, groups } = this.callerOf(plain, peer, spent);
+      const known = { user, token, group, keyHmac: hmac, pinnedChannel: null };
+      return groups === undefined ? known : { ...known, groups };
     }
     const caller = this.callerOf(this.tokenOf(pin.hmac), peer, spent);
     return { ...caller, keyHmac: pin.hmac, pinnedChannel: pinned(pin.channelId, caller.user.role) };
@@ -137,7 +139,11 @@ export class Authorize {
 
   /** The same caller as the memory knows them now. @throws AppError as `identify` does. */
   renew(principal: Principal, peer: Peer): Principal {
-    return { ...principal, ...this.callerOf(this.tokenOf(principal.keyHmac), peer) };
+    const { groups, ...caller } = this.callerOf(this.tokenOf(principal.keyHmac), peer);
+    // What goes on stays in the group that it began in.
+    const stays = principal.groups === undefined && groups?.includes(principal.group) === true;
+    const { group } = stays ? principal : caller;
+    return { ...principal, ...caller, group, ...(groups === undefined || stays ? {} : { groups }) };
   }
 
   /** The row that a program's signed token names; undefined = there is none, or this site did not sign it. */
@@ -201,6 +207,7 @@ export class Authorize {
     if (token.allowIps.length > 0) this.checkAddress(token, peer);
     const { group } = token;
     if (group === '' || group === user.group) return { user, token, group: user.group };
+    if (isGroupOrder(group, settings)) return { user, token, ...orderedGroups(group, user.group, settings) };
     if (!settings.usableGroups.has(group)) throw new AppError('group_disabled', { group });
     if (!settings.groupRatios.has(group)) throw new AppError('group_deprecated', { group });
     return { user, token, group };
@@ -213,6 +220,27 @@ export class Authorize {
     const family = isIP(ip);
     if (family === 0 || !list.check(ip, family === 4 ? 'ipv4' : 'ipv6')) throw new AppError('ip_not_allowed');
   }
+}
+
+/** By settings, then by what the key says and the group of its user. */
+const orders = new WeakMap<RelaySettings, Map<string, readonly string[]>>();
+const maxOrders = 10_000;
+
+/** @throws AppError group_disabled. */
+function orderedGroups(
+  text: string,
+  userGroup: string,
+  settings: RelaySettings,
+): Pick<Principal, 'group' | 'groups'> {
+  const known = orders.get(settings) ?? new Map<string, readonly string[]>();
+  if (known.size >= maxOrders) known.clear();
+  orders.set(settings, known);
+  const name = `${userGroup}\0${text}`;
+  const groups = known.get(name) ?? groupOrder(text, userGroup, settings);
+  known.set(name, groups);
+  const [group] = groups;
+  if (group === undefined) throw new AppError('group_disabled', { group: text });
+  return groups.length === 1 ? { group } : { group, groups };
 }
 
 function checkStatus(token: TokenSnapshot, now: number, settings: RelaySettings): void {

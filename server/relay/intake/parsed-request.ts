@@ -105,9 +105,26 @@ export interface Principal {
   /** Of the key that was presented; '' = none was. */
   readonly keyHmac: string;
   readonly group: string;
+  /** Set where the key has several, in the order in which they are tried; `group` is the first of them. */
+  readonly groups?: readonly string[];
   /** Set when an administrator named the channel in the key. */
   readonly pinnedChannel: number | null;
 }
+
+/** A caller with one group: for what cannot go on to another, the first that serves the model. */
+export function inServingGroup(
+  state: { candidates(group: string, model: string): { readonly length: number } },
+  principal: Principal,
+  model: string,
+): Principal {
+  const { groups, ...caller } = principal;
+  if (groups === undefined) return principal;
+  return { ...caller, group: groups.find((group) => state.candidates(group, model).length > 0) ?? caller.group };
+}
+
+/** Whether the caller's key may be served by a channel: one that names channels, by those alone. */
+export const isBoundTo = ({ token }: Pick<Principal, 'token'>, channelId: number): boolean =>
+  token?.channels === undefined || token.channels.includes(channelId);
 
 /** None of the users' traffic. */
 export const isOwn = ({ user, token }: Principal): boolean =>

@@ -2,7 +2,7 @@
 
 import { BlockList, isIP } from 'node:net';
 import { optionText, optionValue } from '../../contract/options.ts';
-import { compilePriceTables, type PriceTables } from '../../contract/pricing/tables.ts';
+import { compilePriceTables, groupRatioFor, type PriceTables } from '../../contract/pricing/tables.ts';
 import type { RequestRules } from '../../contract/request-rules.ts';
 import type { RateLimits } from '../../contract/snapshot.ts';
 import type { OperatorSettings, ThinkingSettings } from '../../protocols/definition.ts';
@@ -29,6 +29,10 @@ export interface RelaySettings extends OperatorSettings {
   readonly priceTables: PriceTables;
   readonly groupRatios: ReadonlyMap<string, number>;
   readonly usableGroups: ReadonlySet<string>;
+  /** Those that a key tries that leaves them to the site, in order. */
+  readonly autoGroups: readonly string[];
+  /** Factor of a group's prices for users of another. */
+  readonly ratioOf: (userGroup: string, group: string) => number;
   readonly selfUse: boolean;
   readonly retryTimes: number;
   /** Output tokens that a stream holds for ahead of what is delivered. */
@@ -107,8 +111,11 @@ export const wordCase = (text: string): string => text.toLowerCase().replaceAll(
 export function compileSettings(stored: ReadonlyMap<string, string>, now: number): RelaySettings {
   const checksWords =
     optionValue(stored, 'CheckSensitiveEnabled') && optionValue(stored, 'CheckSensitiveOnPromptEnabled');
+  const priceTables = compilePriceTables((key) => optionText(stored, key), now);
   return {
-    priceTables: compilePriceTables((key) => optionText(stored, key), now),
+    priceTables,
+    autoGroups: optionValue(stored, 'AutoGroups') as readonly string[],
+    ratioOf: (userGroup, group) => groupRatioFor(priceTables, userGroup, group),
     groupRatios: optionValue(stored, 'GroupRatio'),
     usableGroups: new Set(Object.keys(optionValue(stored, 'UserUsableGroups') as Record<string, unknown>)),
     selfUse: optionValue(stored, 'SelfUseModeEnabled'),

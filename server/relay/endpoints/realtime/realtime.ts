@@ -71,13 +71,14 @@ export async function openConversation(
   peer: Peer,
 ): Promise<Conversation | Refusal> {
   const { request, requestId, startedMs } = incoming;
-  const principal = incoming.identify();
+  const caller = incoming.identify();
   // An error cannot be sent as a response once the socket is open.
   const address = peer.ip();
   const transcribes = requestsTranscription(request.url);
   const model = new URL(request.url).searchParams.get('model') || (transcribes ? usualTranscriber : '');
   if (model === '') throw new AppError('model_missing');
   checkModelName(model);
+  const principal = inServingGroup(core.state, caller, model);
   const parsed = requestWithoutBody(request, { requestId, startedMs, operation: 'realtime', model });
   incoming.parsed = parsed;
   await incoming.pass(principal, false);

@@ -24,10 +24,11 @@ const listLimit = 1024 * 1024;
 async function readOrder(
   core: TasksCore,
   incoming: TaskRequest,
-  principal: Principal,
+  caller: Principal,
   operation: keyof typeof modelNames,
 ): Promise<Submission> {
   const { request, requestId } = incoming;
+  const principal = inServingGroup(core.state, caller, modelNames[operation]);
   await incoming.pass(principal, false);
   const route = { path: new URL(request.url).pathname, protocol: 'openai-chat' as const, operation };
   const context = { requestId, startedMs: core.now(), bodyLimit: core.bodyLimit, holder: incoming };
