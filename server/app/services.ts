@@ -12,7 +12,8 @@ import type { Database } from '../../db/open.ts';
 import { createChannelsRepository } from '../../db/repositories/channels.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
 import { type InvariantReport, logReport, reportsOf } from '../billing/ledger/verify.ts';
-import { resolvePrices } from '../contract/pricing/tables.ts';
+import { type GroupRules, groupOrder, isGroupOrder, mayUseGroup } from '../contract/key-groups.ts';
+import { groupRatioFor, resolvePrices } from '../contract/pricing/tables.ts';
 import { healthyStorage, type RelayStall, type StorageStatus } from '../contract/storage.ts';
 import { type BotCheck, createBotCheck } from '../domain/accounts/bot-check.ts';
 import { type AccountsService, createAccounts } from '../domain/accounts/service.ts';
@@ -275,6 +276,17 @@ const createNotifications = (deps: NotificationDeps) => {
   };
 };
 
+/** As the options have them now. */
+const groupRules = (options: OptionsService): GroupRules => {
+  const usable = options.get('UserUsableGroups');
+  return {
+    groupRatios: options.get('GroupRatio'),
+    usableGroups: new Set(Object.keys(usable)),
+    autoGroups: options.get('AutoGroups') as readonly string[],
+    ratioOf: (userGroup, group) => groupRatioFor(options.priceTables(), userGroup, group),
+  };
+};
+
 export async function createServices(partial: ServiceDeps): Promise<Services> {
   const deps = withDefaults(partial);
   const report = deps.report ?? (() => undefined);
@@ -300,9 +312,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     virtualModels: virtualModels.list,
     priceTables: options.priceTables,
     acceptsUnset: () => options.get('SelfUseModeEnabled'),
-    mayUse: (userGroup, group) =>
-      group === userGroup ||
-      (Object.hasOwn(options.get('UserUsableGroups') as object, group) && options.get('GroupRatio').has(group)),
+    mayUse: (userGroup, group) => mayUseGroup(groupRules(options), userGroup, group),
   });
   const tokens = createTokens(deps);
   const audit = createAudit(deps);
@@ -391,7 +401,10 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
         const token = await tokens.named(name, userId);
         const userGroup = (await users.find(token.user_id))?.group_name ?? 'default';
         const models = token.model_limits_enabled ? token.model_limits.split(',') : null;
-        return { group: token.group || userGroup, userGroup, models };
+        const rules = groupRules(options);
+        if (!isGroupOrder(token.group, rules)) return { group: token.group || userGroup, userGroup, models };
+        const groups = groupOrder(token.group, userGroup, rules);
+        return { group: groups[0] ?? userGroup, groups, userGroup, models };
       },
     }),
     capabilities: createCapabilities({ channel: channels.get, ownRules: () => options.get('model_rules') }),

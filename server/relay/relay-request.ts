@@ -20,7 +20,7 @@ import { closeUnfinished, finishBroken, type Refusal } from './delivery/settle.t
 import type { BodyHolder } from './intake/body-memory.ts';
 import { checkModelName } from './intake/members.ts';
 import { parse } from './intake/parse.ts';
-import { isBoundTo, isOwn, type ParsedRequest, type Peer, type Principal, type SocketTurn } from './intake/parsed-request.ts';
+import { isOwn, type ParsedRequest, type Peer, type Principal, type SocketTurn } from './intake/parsed-request.ts';
 import { identifyPlayer, inSelectedGroup, renewPlayer, withoutEmptyLimit } from './intake/playground.ts';
 import { isUnimplemented, type MatchedRoute, type RelayRoute } from './intake/routes.ts';
 import { keptIds, referencedIds } from './routing/affinity.ts';
@@ -374,10 +374,9 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
   }
 
   /** That serve the model to the caller, the best first. */
-  private channelsFor({ model }: ParsedRequest, principal: Principal): readonly ChannelSnapshot[] {
-    const { group, pinnedChannel } = principal;
+  private channelsFor({ model }: ParsedRequest, { group, pinnedChannel }: Principal): readonly ChannelSnapshot[] {
     const channels = this.core.state.candidates(group, model).flat();
-    return channels.filter(({ id }) => (pinnedChannel === null || id === pinnedChannel) && isBoundTo(principal, id));
+    return pinnedChannel === null ? channels : channels.filter(({ id }) => id === pinnedChannel);
   }
 
   private begin(): void {

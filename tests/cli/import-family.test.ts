@@ -427,7 +427,6 @@ test('groups under which requests would be refused are named', async () => {
     channels: [channel(1)],
   });
   expect(report.notes.filter((note) => !note.startsWith('options:'))).toEqual([
-    'tokens: 2 of group auto; there are no automatic groups here: they get 403 until they have another',
     'tokens: 1 of group nowhere, which is not usable here: they get 403 until they have another',
     'users: 1 of group gold, which no channel serves: their requests are refused',
   ]);

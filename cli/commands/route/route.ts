@@ -56,6 +56,9 @@ export const explain: CommandRun = async (context, flags, model) => {
     found,
     [
       context.say(`${model}，分组 ${found.group}`, `${model}, group ${found.group}`),
+      ...(found.groups === undefined
+        ? []
+        : [context.say(`令牌的分组：${found.groups.join(' → ')}`, `groups of the key: ${found.groups.join(' → ')}`)]),
       ...(found.chain === undefined ? [] : chainLines(context, found.chain)),
       ...found.channels.map(
         ({

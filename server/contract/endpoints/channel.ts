@@ -521,6 +521,8 @@ export const channelEndpoints = [
     output: z.object({
       model: z.string(),
       group: z.string(),
+      /** Of a key with several: in the order in which they are tried, `group` being the first that serves the model. */
+      groups: z.optional(z.array(z.string())),
       channels: z.array(
         z.object({
           channel_id: z.int(),

@@ -3,6 +3,7 @@
 import {
   address,
   integer,
+  nameList,
   priceDates,
   ratios,
   ratioTable,
@@ -10,6 +11,7 @@ import {
   termTable,
   texts,
   tiers,
+  toggle,
 } from '../option-kinds.ts';
 import { type BucketOptionKey, bucketOptions } from '../pricing/bucket.ts';
 import defaults from '../pricing/default-prices.json' with { type: 'json' };

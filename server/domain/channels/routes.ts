@@ -20,6 +20,8 @@ export interface ChannelHealthStatus {
 /** Whose requests are routed. */
 export interface RouteCaller {
   readonly group: string;
+  /** Of a key with several, in order. */
+  readonly groups?: readonly string[];
   readonly userGroup: string;
   /** null = every model. */
   readonly models: readonly string[] | null;
@@ -112,9 +114,11 @@ export function createRoutes(deps: RoutesDeps) {
     const model = requested.model ?? '';
     if (model === '') throw new AppError('params_invalid', { detail: 'model' });
     const caller = await callerOf(requested, userId);
-    const { group } = caller;
+    const { groups } = caller;
     const isVirtual = (await deps.chains.chainNamed(model)) !== null;
     const rows = await deps.repository.all();
+    const isServedIn = (name: string): boolean => rows.some((row) => reasonAgainst(row, model, name) === null);
+    const group = groups?.find(isServedIn) ?? caller.group;
     const list = candidateList(rows.filter((row) => reasonAgainst(row, model, group) === null).map(routable));
     const serving = list.flatMap((tier) =>
       [...tier]
@@ -130,6 +134,7 @@ export function createRoutes(deps: RoutesDeps) {
     return {
       model,
       group,
+      ...(groups === undefined ? {} : { groups: [...groups] }),
       channels: serving.map(({ row, share }, index) => ({
         channel_id: row.id,
         name: row.name,

@@ -8,6 +8,7 @@ import { type Ledger, redeemRef } from '../../billing/ledger/commands.ts';
 import type { Language } from '../../contract/enum.ts';
 import { RedemptionStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import { groupOrder, isGroupOrder } from '../../contract/key-groups.ts';
 import { localizer } from '../../contract/plural.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Vault } from '../secrets/vault.ts';
@@ -243,28 +244,26 @@ async function importChannels({ deps, source, family, target, reporter }: Move):
 
 /** Groups under which requests would be refused. */
 function reportGroups({ deps, source, reporter }: Move, people: People, served: ReadonlySet<string>): void {
-  const known = new Set(Object.keys(deps.options.get('GroupRatio')));
-  const usable = new Set(Object.keys(deps.options.get('UserUsableGroups')));
+  const rules = {
+    groupRatios: deps.options.get('GroupRatio'),
+    usableGroups: new Set(Object.keys(deps.options.get('UserUsableGroups'))),
+    autoGroups: deps.options.get('AutoGroups') as readonly string[],
+    ratioOf: () => 1,
+  };
   const rejected = new Map<string, number>();
   const increment = (line: string): void => void rejected.set(line, (rejected.get(line) ?? 0) + 1);
   for (const row of source.rows('tokens')) {
     const group = textOf(row.group);
     const person = people.get(numberOf(row.user_id));
-    if (person === undefined || group === '' || group === person.group || (known.has(group) && usable.has(group)))
-      continue;
-    increment(group);
+    if (person === undefined || group === '') continue;
+    const mayUse = groupOrder(isGroupOrder(group, rules) ? group : `${group},`, person.group, rules).length > 0;
+    if (!mayUse) increment(group);
   }
   for (const [group, count] of rejected)
-    if (group === 'auto')
-      reporter.note(
-        `tokens: ${count} 个令牌的分组为 auto，此处没有自动分组，请求会被拒绝（403），请改用其他分组`,
-        `tokens: ${count} of group auto; there are no automatic groups here: they get 403 until they have another`,
-      );
-    else
-      reporter.note(
-        `tokens: ${count} 个令牌的分组 ${group} 此处不可用，请求会被拒绝（403），请改用其他分组`,
-        `tokens: ${count} of group ${group}, which is not usable here: they get 403 until they have another`,
-      );
+    reporter.note(
+      `tokens: ${count} 个令牌的分组 ${group} 此处不可用，请求会被拒绝（403），请改用其他分组`,
+      `tokens: ${count} of group ${group}, which is not usable here: they get 403 until they have another`,
+    );
   const unserved = new Map<string, number>();
   for (const { group } of people.values()) if (!served.has(group)) unserved.set(group, (unserved.get(group) ?? 0) + 1);
   if (served.size === 0) return;

@@ -142,12 +142,8 @@ export const familyTables: readonly FamilyTable[] = [
   {
     table: 'tokens',
     imported:
-      'id user_id key status name created_time accessed_time expired_time remain_quota unlimited_quota model_limits_enabled model_limits allow_ips used_quota group deleted_at models subnet',
+      'id user_id key status name created_time accessed_time expired_time remain_quota unlimited_quota model_limits_enabled model_limits allow_ips used_quota group deleted_at models subnet cross_group_retry',
     named: {
-      cross_group_retry: words(
-        '此处令牌只用一个分组，不会跨分组重试',
-        'a token uses one group here and never tries another',
-      ),
       billing_type: words(
         '此处没有订阅，一律从余额扣费',
         'there are no plans here: everything is charged to the balance',

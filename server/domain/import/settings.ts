@@ -29,11 +29,6 @@ const byClass: Words = {
   zh: '此处按错误的类别决定重试与禁用，不按状态码列表',
   en: 'retries and disabling follow the class of an error here, not lists of status codes',
 };
-const noAutomaticGroups: Words = {
-  zh: '此处没有自动分组：新令牌使用账户的分组',
-  en: "there are no automatic groups here: new tokens use their account's group",
-};
-
 const lost: Readonly<Record<string, Words>> = {
   'billing_setting.billing_mode': expression,
   'billing_setting.billing_expr': expression,
@@ -51,8 +46,6 @@ const lost: Readonly<Record<string, Words>> = {
   },
   AutomaticDisableStatusCodes: byClass,
   AutomaticRetryStatusCodes: byClass,
-  AutoGroups: noAutomaticGroups,
-  DefaultUseAutoGroup: noAutomaticGroups,
   PayMethods: {
     zh: '付款方式固定为支付宝、微信与 Stripe',
     en: 'the ways to pay are Alipay, WeChat and Stripe here',

@@ -113,13 +113,14 @@ export async function applyUsers(
 
 /** A file may come from a site that had the group; requests of one without a ratio are refused. */
 function groupNotes(options: OptionsService, group: string | undefined): readonly Note[] {
-  if (group === undefined || group === '' || options.get('GroupRatio').has(group)) return [];
-  return [
-    {
-      zh: `分组 ${group} 没有倍率，其请求会被拒绝`,
-      en: `group ${group} has no ratio, so that its requests are refused`,
-    },
-  ];
+  const groupRatios = options.get('GroupRatio');
+  if (group === undefined || group === '' || groupRatios.has(group)) return [];
+  const isWord = group === autoGroups || group === cheapestGroups;
+  const missing = isWord ? [] : namedGroups(group).filter((name) => !groupRatios.has(name));
+  return missing.map((name) => ({
+    zh: `分组 ${name} 没有倍率，其请求会被拒绝`,
+    en: `group ${name} has no ratio, so that its requests are refused`,
+  }));
 }
 const withNotes = (notes: readonly Note[]) => (notes.length === 0 ? {} : { notes: [...notes] });
 

@@ -3,6 +3,7 @@
 import type { Token } from '../../contract/entities.ts';
 import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import { autoGroups, cheapestGroups, isGroupOrder, maxKeyGroups, namedGroups } from '../../contract/key-groups.ts';
 import { scopesAllow } from '../../contract/scopes.ts';
 import { keyHint } from '../../domain/secrets/vault.ts';
 import type { Actor, Call } from '../call.ts';
@@ -46,8 +47,16 @@ async function checkGroup({
   input,
 }: Call<{ readonly id?: number; readonly group?: string | undefined }>) {
   const { group = '', id } = input;
-  if (group === '' || group === actor.group || services.options.get('UserUsableGroups')[group] !== undefined) return;
-  if (actor.via === 'local' && services.options.get('GroupRatio').has(group)) return;
+  const usable = services.options.get('UserUsableGroups');
+  const groupRatios = services.options.get('GroupRatio');
+  const mayUse = (name: string): boolean =>
+    name === actor.group || usable[name] !== undefined || (actor.via === 'local' && groupRatios.has(name));
+  if (group === '' || mayUse(group)) return;
+  if (isGroupOrder(group, { groupRatios })) {
+    const named = namedGroups(group);
+    const isWord = group === autoGroups || group === cheapestGroups;
+    if (isWord || (named.length > 0 && named.length <= maxKeyGroups && named.every(mayUse))) return;
+  }
   // What was allowed once may be sent back unchanged.
   if (id !== undefined && (await services.tokens.get(id, ownerOf(actor))).group === group) return;
   throw new AppError('token_group', { group });
@@ -96,7 +105,9 @@ export const tokenHandlers: HandlersOf<
     await checkGroup(call);
     const most = call.actor.role >= Role.admin ? 0 : call.services.options.get('token_setting.max_user_tokens');
     const of = (await namedOwner(call, owner)) ?? (await creator(call));
-    return call.services.tokens.create(of, fields, key, most === 0 ? undefined : most);
+    const isAutomatic = fields.group === undefined && call.services.options.get('DefaultUseAutoGroup');
+    const group = isAutomatic ? { group: autoGroups } : {};
+    return call.services.tokens.create(of, { ...fields, ...group }, key, most === 0 ? undefined : most);
   },
   'token.update': async (call) => {
     const { services, input, actor } = call;

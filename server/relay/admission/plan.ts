@@ -11,7 +11,7 @@ import { Feature, firstFileIn, type RequestedFeatures } from '../../routing/feat
 import { allowsModifiers } from '../../routing/offers.ts';
 import { planOfChannels, type RoutePlan } from '../../routing/plan.ts';
 import { callDetails } from '../../routing/protocol.ts';
-import { isBoundTo, type ParsedRequest, type Principal } from '../intake/parsed-request.ts';
+import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import {
   type Affinity,
   conversationKey,
@@ -52,7 +52,6 @@ export function makePlan(
   const key = { model, group, userGroup: user.group, acceptUnset };
   let route = pinned === null ? state.plan(key) : planOfChannels(key, [[pinnedChannel(state, pinned, test)]], settings);
   if (only !== null && route !== null) route = route.filter(({ id }) => id === only);
-  if (principal.token?.channels !== undefined && route !== null) route = route.filter(({ id }) => isBoundTo(principal, id));
   if (route === null || route.list.length === 0)
     throw new AppError(state.configured(group, model) ? 'channel_unavailable' : 'model_not_found', { group, model });
   if (pinned === null && continued.kept !== null) route = continuing(continued.kept, route);

@@ -10,11 +10,11 @@ import type { Target } from '../../protocols/target.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { targetFor } from '../../providers/knowledge/target.ts';
 import { mapModel } from '../../routing/candidates.ts';
-import { barrierTo, type Chain, type Leaf } from '../../routing/chains.ts';
+import { barrierTo, type Chain, type Leaf, throughGroups } from '../../routing/chains.ts';
 import type { PlanKey } from '../../routing/plan.ts';
 import type { Authorize } from '../intake/authorize.ts';
 import { readBody } from '../intake/compressed-body.ts';
-import type { Peer, Principal } from '../intake/parsed-request.ts';
+import { inServingGroup, type Peer, type Principal } from '../intake/parsed-request.ts';
 import type { RelayState } from '../state/state.ts';
 
 export interface ListModelsDeps {
@@ -81,15 +81,9 @@ export function namesFor({ state }: Pick<ListModelsDeps, 'state'>, principal: Li
   return names.sort();
 }
 
-/** By the channels that the key may use, in any of its groups. */
-function servedTo(state: RelayState, principal: ListReader): readonly string[] {
-  const groups = principal.groups ?? [principal.group];
-  const { token } = principal;
-  const isServed = (group: string, name: string): boolean =>
-    token?.channels === undefined ||
-    state.candidates(group, name).some((tier) => tier.some(({ id }) => isBoundTo(principal, id)));
-  return [...new Set(groups.flatMap((group) => state.models(group).filter((name) => isServed(group, name))))];
-}
+/** In any of the key's groups. */
+const servedTo = (state: RelayState, { group, groups }: ListReader): readonly string[] =>
+  groups === undefined ? state.models(group) : [...new Set(groups.flatMap((one) => state.models(one)))];
 
 type ListReader = Pick<Principal, 'group' | 'groups' | 'token' | 'user'> & Partial<Pick<Principal, 'pinnedChannel'>>;
 

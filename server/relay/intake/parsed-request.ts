@@ -122,10 +122,6 @@ export function inServingGroup(
   return { ...caller, group: groups.find((group) => state.candidates(group, model).length > 0) ?? caller.group };
 }
 
-/** Whether the caller's key may be served by a channel: one that names channels, by those alone. */
-export const isBoundTo = ({ token }: Pick<Principal, 'token'>, channelId: number): boolean =>
-  token?.channels === undefined || token.channels.includes(channelId);
-
 /** None of the users' traffic. */
 export const isOwn = ({ user, token }: Principal): boolean =>
   isOwnTraffic({ tokenId: token?.id ?? 0, userId: user.id, role: user.role });

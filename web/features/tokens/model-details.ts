@@ -2,6 +2,7 @@
 import { useMemo } from 'react';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
+import { autoGroups, cheapestGroups, namedGroups } from '../../../server/contract/key-groups.ts';
 import { completionPriceOf, priceOfRatio } from '../../../server/contract/pricing/format.ts';
 import { call } from '../../lib/api.ts';
 import { useOptionalRead } from '../../lib/read.ts';
@@ -20,6 +21,10 @@ export interface ModelDetails {
 
 const dollars = (value: number): string => `$${value < 0.01 && value > 0 ? value : value.toFixed(2)}`;
 
+/** @returns '' = which one it is follows from the site, or is the account's. */
+const firstGroup = (group: string): string =>
+  group === autoGroups || group === cheapestGroups ? '' : (namedGroups(group)[0] ?? '');
+
 /** Stable while they are. @param group of the key; '' = the reader's own. @returns undefined while the models are not known. */
 export function useModelDetails(group: string): readonly ModelDetails[] | undefined {
   const user = useUser();
@@ -31,7 +36,7 @@ export function useModelDetails(group: string): readonly ModelDetails[] | undefi
       call(isAdmin(user) ? 'traffic.all' : 'traffic.self', { range: '30d', by: 'model', points: false, limit: 1000 }),
   }).data;
   return useMemo(
-    () => names && detailsOf(names, prices, traffic, group || (user?.group ?? '')),
+    () => names && detailsOf(names, prices, traffic, firstGroup(group) || (user?.group ?? '')),
     [names, prices, traffic, group, user?.group],
   );
 }

@@ -4,6 +4,7 @@ import { useCallback, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { parseNumber } from '../../../server/contract/amount.ts';
 import type { Token } from '../../../server/contract/entities.ts';
+import { autoGroups, cheapestGroups } from '../../../server/contract/key-groups.ts';
 import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
 import { budgetNames, rateLimitNames, wrongNetwork } from '../../../server/contract/token-fields.ts';
 import { moneyIn, moneyOf } from '../../components/amount.ts';
@@ -115,20 +116,45 @@ function SpendField({ form, token, details, onChange }: PartProps) {
   );
 }
 
-function GroupField({ field }: PartProps) {
+/** Stands for several groups, whose names are in a field of their own. */
+const several = ',';
+
+function GroupField({ form, field, onChange }: PartProps) {
   const { t } = useTranslation();
-  const groups = useOptionalRead({ queryKey: ['own-groups'], queryFn: () => call('user.groups') }).data ?? {};
+  const groups = (useOptionalRead({ queryKey: ['own-groups'], queryFn: () => call('user.groups') }).data ??
+    {}) as Record<string, { desc?: string; ratio?: number }>;
+  const names = Object.keys(groups);
+  const hasOrder = form.group.includes(several);
+  const isWord = form.group === autoGroups || form.group === cheapestGroups;
+  const orders: readonly (readonly [string, string])[] =
+    names.length > 1 || hasOrder || isWord
+      ? [
+          [autoGroups, t('tokens.groupAuto')],
+          [cheapestGroups, t('tokens.groupCheapest')],
+          [several, t('tokens.groupSeveral')],
+        ]
+      : [];
   return (
-    <SelectField
-      label={t('tokens.group')}
-      options={[
-        ['', t('tokens.ownGroup')],
-        ...Object.entries(groups as Record<string, { desc?: string; ratio?: number }>).map(
-          ([key, { desc, ratio }]) => [key, `${desc || key} (${ratio ?? 1}×)`] as const,
-        ),
-      ]}
-      {...field('group')}
-    />
+    <>
+      <SelectField
+        label={t('tokens.group')}
+        options={[
+          ['', t('tokens.ownGroup')],
+          ...Object.entries(groups).map(([key, { desc, ratio }]) => [key, `${desc || key} (${ratio ?? 1}×)`] as const),
+          ...orders.filter(([key]) => !names.includes(key)),
+        ]}
+        value={hasOrder ? several : form.group}
+        onChange={(group) => onChange({ group: group === several ? names.join(several) : group })}
+      />
+      {hasOrder ? (
+        <TextField
+          label={t('tokens.groupOrder')}
+          help={t('tokens.groupOrderHelp')}
+          autoComplete="off"
+          {...field('group')}
+        />
+      ) : null}
+    </>
   );
 }
 

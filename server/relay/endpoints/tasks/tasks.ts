@@ -5,7 +5,7 @@ import { parseJson, record } from '../../../protocols/shared/json.ts';
 import type { Refusal } from '../../delivery/settle.ts';
 import { readBody } from '../../intake/compressed-body.ts';
 import { parse } from '../../intake/parse.ts';
-import { type Principal, requestWithoutBody } from '../../intake/parsed-request.ts';
+import { inServingGroup, type Principal, requestWithoutBody } from '../../intake/parsed-request.ts';
 import { isMedia } from '../../shared/safe-headers.ts';
 import { seedOf, submitMidjourney } from './midjourney.ts';
 import type { TaskRoute } from './routes.ts';
