@@ -2,6 +2,7 @@
 
 import type { Operation } from '../contract/channel-rules.ts';
 import { type ModelLimits, modelLimits } from '../contract/model-limits.ts';
+import { channelFactorIn } from '../contract/pricing/channel-factor.ts';
 import { cheapestOnlyIf, dearest, type Reading } from '../contract/pricing/dearest.ts';
 import {
   isPlainTerm,
@@ -257,6 +258,8 @@ interface ChannelCapabilities {
   readonly refusesFiles: boolean;
   /** It calls some models otherwise. */
   readonly maps: boolean;
+  /** On all that its requests cost. */
+  readonly priceFactor: number;
   /** Slug of its provider, where some models' thoughts stand beside the longest answer. */
   readonly apartFrom: string | null;
 }
@@ -336,6 +339,7 @@ function capabilitiesOf(channel: ChannelSnapshot, rules: readonly Operation[] | 
     streamsBy: setting.upstream_streams === 'always' ? null : streamsBy(channel),
     refusesFiles: setting.unknown_ids === 'refuse',
     maps: Object.keys(modelMapping).length > 0,
+    priceFactor: channelFactorIn(setting),
     apartFrom: apartFrom(channel),
   };
   const capabilities = overrides ? made : shared(made);
@@ -539,6 +543,9 @@ export class Offers {
   /** How often a rule may repeat the prompt, and tokens that rules bring. */
   readonly promptFactor: number = 1;
   readonly promptTokens: number = 0;
+  /** Of the dearest and the cheapest of them. */
+  readonly priceFactor: number = 0;
+  readonly leastPriceFactor: number = Number.POSITIVE_INFINITY;
   /** Each stops its upstream when the client leaves. */
   readonly stopOnCancel: boolean = true;
   /** A limit that is written into a request reaches each upstream as it is. */
@@ -585,6 +592,8 @@ export class Offers {
         this.freesLimit ||= capabilities.freesLimit;
         this.promptFactor = Math.max(this.promptFactor, capabilities.promptFactor);
         this.promptTokens = Math.max(this.promptTokens, capabilities.promptTokens);
+        this.priceFactor = Math.max(this.priceFactor, capabilities.priceFactor);
+        this.leastPriceFactor = Math.min(this.leastPriceFactor, capabilities.priceFactor);
         const thought = capabilities.apartFrom === null ? null : thoughtAt(capabilities.apartFrom, upstreamModel);
         this.thought = kinds.size === 1 ? thought : longerThought(this.thought, thought);
         if (upstreamModel !== model) limits = widest(limits, modelLimits(upstreamModel));

@@ -1,5 +1,6 @@
 /** What follows from the configuration for all requests of one pricing profile for one model: compiled once, looked up by each. */
 
+import { atFactor } from '../contract/pricing/channel-factor.ts';
 import { toolPrice } from '../contract/pricing/charge.ts';
 import { withModifiers } from '../contract/pricing/modifiers.ts';
 import type { Prices } from '../contract/pricing/price.ts';
@@ -50,7 +51,9 @@ export class RoutePlan {
           list.flat().map(({ type }) => type),
         )
       : none;
-    this.ordinary = resolvePrices(options.priceTables, key.model, { ...key, prefixes });
+    const prices = resolvePrices(options.priceTables, key.model, { ...key, prefixes });
+    // Whichever of them serves, no more is charged than was held.
+    this.ordinary = prices === null ? null : atFactor(prices, offers.priceFactor || 1);
     this.prices = this.ordinary === null ? null : withModifiers(this.ordinary, offers.surcharges);
     this.toolCalls = this.prices === null ? noCalls : pricedCalls(this.prices, offers.unitsFor(noFeatures));
   }

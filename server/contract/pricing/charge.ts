@@ -162,6 +162,7 @@ export function priceFields(usage: Usage, base: Prices): Record<string, unknown>
   };
   if (usage.cacheBeside) fields.claude = true;
   if (base.listedAs !== undefined) fields.priced_as = base.listedAs;
+  if (prices.channel !== undefined) fields.channel_factor = prices.channel.factor;
   if (prices.userGroupRatio !== null) fields.user_group_ratio = prices.userGroupRatio;
   if (prices !== base) fields.tier_above = base.tiers.find((tier) => tier.prices === prices)?.above;
   if (prices.priceFactor !== 1) fields.price_factor = prices.priceFactor;
@@ -213,8 +214,11 @@ const surchargesOf = (fields: LogFields): readonly Surcharge[] =>
 export function loggedPrices(fields: LogFields): Prices | null {
   if (typeof fields.model_ratio !== 'number' || typeof fields.input !== 'number') return null;
   const surcharges = surchargesOf(fields);
+  const own = ratiosIn(fields);
+  const factor = fieldOf(fields, 'channel_factor', 1);
   return {
-    ...ratiosIn(fields),
+    ...own,
+    ...(factor === 1 ? {} : { channel: { factor, groupRatio: Math.round((own.groupRatio / factor) * 1e6) / 1e6 } }),
     userGroupRatio: typeof fields.user_group_ratio === 'number' ? fields.user_group_ratio : null,
     tiers: [],
     toolPrices: new Map(toolsOf(fields).map(([tool, { price }]) => [tool, price])),

@@ -27,7 +27,10 @@ export interface Prices extends BucketRatios {
   readonly modelPrice: number | null;
   /** Factor on the price per call: number of pictures, size, quality. */
   readonly priceFactor: number;
+  /** With the channel's factor, where it has one. */
   readonly groupRatio: number;
+  /** Factor of the channel that serves, and the ratio of the group without it; absent = 1. */
+  readonly channel?: { readonly factor: number; readonly groupRatio: number };
   /** Set when the user's group has a ratio of its own for the used group; then it is the group ratio. */
   readonly userGroupRatio: number | null;
   /** Prices of longer prompts, the longest first. */

@@ -1,5 +1,6 @@
 /** Prices past requests again: what they would have cost with other price maps. */
 
+import { atFactor } from '../../contract/pricing/channel-factor.ts';
 import { billedUsage, loggedPrices, quotaAgain } from '../../contract/pricing/charge.ts';
 import { withModifiers, withSteps } from '../../contract/pricing/modifiers.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
@@ -57,7 +58,7 @@ export function createSimulation(
       tiers: prices.tiers.map((tier) => ({ ...tier, prices: { ...tier.prices, ...ratio } })),
     };
     return withModifiers(
-      now,
+      groupsChange ? atFactor(now, then.channel?.factor ?? 1) : now,
       (then.surcharges ?? []).map((one) => withSteps(tables.termRules, model, one)),
     );
   };

@@ -1,6 +1,7 @@
 /** The step `plan`: what the configuration says for one request: the channels it may reach, and what is held for it. */
 import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import { atFactor } from '../../contract/pricing/channel-factor.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { codecFor } from '../../protocols/registry.ts';
@@ -112,9 +113,10 @@ function preferredOf({ state, health, affinity }: PlanDeps, { channelId, left }:
 function othersOf(
   state: RelayState,
   parsed: ParsedRequest,
-  { key, list }: RoutePlan,
+  own: RoutePlan,
   named: readonly OtherModel[],
 ): readonly OtherCost[] {
+  const { key, list } = own;
   const request = { ...parsed, session: parsed.route.session === true, ordered: false };
   const { settings } = state;
   // A translation sends none of them; fallback models go upstream where modifiers do.
@@ -130,7 +132,9 @@ function othersOf(
     if (route === null)
       throw new AppError(state.configured(group, model) ? 'channel_unavailable' : 'model_not_found', { group, model });
     if (route.prices === null) throw new AppError('model_price_unset', { model });
-    return { ...other, prices: route.prices };
+    // Whoever serves the request works with the other model, too.
+    const factor = Math.max(own.offers.priceFactor, route.offers.priceFactor);
+    return { ...other, prices: atFactor(route.prices, factor) };
   });
 }
 

@@ -16,6 +16,7 @@ import { isOtherModel, requestIdIn, statedCostIn } from '../../contract/answered
 import { type Language, LogType } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { languageFor } from '../../contract/language.ts';
+import { atFactor, channelFactorIn } from '../../contract/pricing/channel-factor.ts';
 import {
   type Charge,
   chargedOf,
@@ -28,6 +29,7 @@ import {
   promptTokensOf,
   quotaOf,
 } from '../../contract/pricing/charge.ts';
+import type { Prices } from '../../contract/pricing/price.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import { reasonText } from '../../contract/storage-reasons.ts';
 import { storedText } from '../../contract/stored-texts.ts';
@@ -587,8 +589,10 @@ export class Reservation {
   }
 
   /** Ends the request's money. Later calls do nothing. Resolves when durable, or after the ceiling where the operator set one. */
-  finish(finish: Finish): Promise<void> {
+  finish(given: Finish): Promise<void> {
     if (this.finished !== null) return this.finished;
+    const prices = pricesAt(given.prices, given.channel);
+    const finish = prices === given.prices ? given : { ...given, prices };
     try {
       return this.settle(finish);
     } catch (error) {
@@ -707,12 +711,13 @@ export class Reservation {
   checkpoint(usage: Usage, channel: ChannelSnapshot): void {
     const { core, tokenId, parsed, principal, plan, epoch } = this;
     if (this.finished !== null || this.free) return;
-    const amount = quotaOf(usage, plan.prices);
+    const prices = pricesAt(plan.prices, channel);
+    const amount = quotaOf(usage, prices);
     this.open.used(usage);
     const unended: Omit<Finish, 'usage'> = {
       endReason: 'recovered',
       usageSource: 'partial',
-      prices: plan.prices,
+      prices,
       dropped: [],
       channel,
       upstreamModel: '',
@@ -1050,6 +1055,10 @@ function effortOf({ reasoning_effort: plain, reasoning, output_config: config }:
 }
 const maxEffortLength = 32;
 const maxModelLength = 128;
+
+/** Held was for the dearest channel that might serve; charged is by the one that does. */
+const pricesAt = (prices: Prices, channel: ChannelSnapshot | null): Prices =>
+  channel === null ? prices : atFactor(prices, channelFactorIn(channel.setting));
 
 const plainFields = (principal: Principal): Record<string, unknown> => (isOwn(principal) ? { own: true } : {});
 

@@ -3,6 +3,7 @@
 import { soldAs } from '../../contract/answered-model.ts';
 import type { EndReason, UsageSource } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import { atFactor } from '../../contract/pricing/channel-factor.ts';
 import { completionTokensOf, quotaOf } from '../../contract/pricing/charge.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
 import { resolvePrices } from '../../contract/pricing/tables.ts';
@@ -306,7 +307,8 @@ function answeredPrices(
   if (modifiers === undefined || parsed.operation !== 'chat' || requested.modelPrice !== null) return null;
   const model = isTrusted(channel) ? reservation.otherModel({ upstreamModel, usage }) : null;
   const name = model === null ? null : soldAs(plan.pricing.tables, model);
-  const own = name === null ? null : resolvePrices(plan.pricing.tables, name, plan.pricing);
+  const found = name === null ? null : resolvePrices(plan.pricing.tables, name, plan.pricing);
+  const own = found === null ? null : atFactor(found, requested.channel?.factor ?? 1);
   // A price of zero is a model of a list, or a mistake: nobody is served for nothing because an upstream names it.
   if (name === null || own === null || own.modelPrice !== null || own.modelRatio === 0) return null;
   const prices = reportedPrices(own, plan.pricing, { model: name, upstreamModel: name, modifiers }, usage);
