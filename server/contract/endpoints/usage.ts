@@ -30,6 +30,8 @@ const pricingItem = z.object({
   completion_ratio: z.number(),
   cache_ratio: z.number(),
   enable_groups: z.array(z.string()),
+  /** Factors of the channels that serve it, by group: the cheapest and the dearest. Absent = prices are as they stand here. */
+  channel_factors: z.optional(z.record(z.string(), z.object({ least: z.number(), most: z.number() }))),
   /** Always empty. */
   owner_by: z.string(),
   /** Interfaces the model is reached by. */

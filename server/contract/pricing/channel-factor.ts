@@ -1,4 +1,4 @@
-/** Prices by who serves: an operator's factor on all that a channel's requests cost (`price_factor` in its setting). */
+/** Prices by who serves: an operator's factor on all that a channel's requests cost (`channel_factor` in its setting). */
 import type { Prices } from './price.ts';
 
 export const minChannelFactor = 0.01;
@@ -12,7 +12,7 @@ export const isChannelFactor = (value: unknown): value is number =>
   Math.abs(value * 10_000 - Math.round(value * 10_000)) < 1e-6;
 
 /** @returns 1 where the channel has none. */
-export const channelFactorIn = ({ price_factor: factor }: Readonly<Record<string, unknown>>): number =>
+export const channelFactorIn = ({ channel_factor: factor }: Readonly<Record<string, unknown>>): number =>
   isChannelFactor(factor) ? factor : 1;
 
 /** Ratios keep six digits; what costs something costs something at every channel. */

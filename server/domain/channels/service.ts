@@ -10,12 +10,13 @@ import { isChannelAddress } from '../../contract/channel-address.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import { channelFilter } from '../../contract/channel-filter.ts';
 import { keysIn } from '../../contract/channel-keys.ts';
-import { rulesProblem } from '../../contract/channel-rules.ts';
+import { type RuleProblem, rulesProblem } from '../../contract/channel-rules.ts';
 import type { Channel } from '../../contract/entities.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError, type ErrorCode, type ErrorParams } from '../../contract/errors.ts';
 import { headersProblem } from '../../contract/header-override.ts';
 import type { KeyHealth } from '../../contract/key-health.ts';
+import { isChannelFactor, maxChannelFactor, minChannelFactor } from '../../contract/pricing/channel-factor.ts';
 import { storedText } from '../../contract/stored-texts.ts';
 import { offeredProviders, providerByType } from '../../providers/catalogue.ts';
 import { probeModel } from '../../providers/probe.ts';
@@ -176,6 +177,7 @@ export function createChannels(deps: {
         type: row.type,
         models: members(row.models),
         groups: members(row.group_name),
+        setting: objectIn(row.setting),
       })),
     /** Distinct model names of enabled channels, sorted. */
     async enabledModels(): Promise<string[]> {
@@ -530,7 +532,8 @@ function checkFields(fields: ChannelFields, stored: Pick<ChannelRow, 'base_url'>
     const text = fields[field] ?? '';
     if (text.trim() === '') continue;
     if (!isObject(text)) throw new AppError('channel_json', { field });
-    const problem = field === 'param_override' ? rulesProblem(text) : field === 'setting' ? headersProblem(text) : null;
+    const problem =
+      field === 'param_override' ? rulesProblem(text) : field === 'setting' ? settingProblem(text) : null;
     if (problem !== null) throw new AppError('channel_rule_invalid', { ...problem });
   }
   checkModels(fields.model_mapping ?? '');
@@ -538,6 +541,22 @@ function checkFields(fields: ChannelFields, stored: Pick<ChannelRow, 'base_url'>
   // A version, a region or an id becomes part of an address; a table of them or a plug-in's parameter is JSON.
   if (!isObject(other) && (!isModelName(other) || /[?#]/.test(other)))
     throw new AppError('params_invalid', { detail: `other: ${other}` });
+}
+
+/** @param text JSON of an object. */
+function settingProblem(text: string): RuleProblem | null {
+  const { channel_factor: factor } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  if (factor === undefined || factor === null || factor === '' || isChannelFactor(factor)) return headersProblem(text);
+  return {
+    field: 'channel_factor',
+    expected_zh: `${minChannelFactor} 到 ${maxChannelFactor} 的数字，最多四位小数`,
+    expected_en: `a number from ${minChannelFactor} to ${maxChannelFactor} with at most four decimals`,
+  };
+}
+
+/** @returns {} where it is none, or was damaged by hand. */
+function objectIn(text: string): Readonly<Record<string, unknown>> {
+  return isObject(text) ? (JSON.parse(text) as Readonly<Record<string, unknown>>) : {};
 }
 
 function isObject(text: string): boolean {

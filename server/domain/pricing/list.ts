@@ -2,11 +2,24 @@
 
 import { endpointTypesOf } from '../../contract/endpoint-types.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
+import { channelFactorIn } from '../../contract/pricing/channel-factor.ts';
 import { resolvePrices } from '../../contract/pricing/tables.ts';
 import { servingPrefix } from '../../providers/import-names.ts';
 import type { ChannelsService } from '../channels/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import { detailsOf, type ModelDetails } from './models.ts';
+
+/** Of the channels that serve a model to a group. */
+export interface FactorRange {
+  readonly least: number;
+  readonly most: number;
+}
+
+/** What serves a model: by group the factors of its channels, and their types. */
+interface Served {
+  readonly groups: Map<string, FactorRange>;
+  readonly types: Set<number>;
+}
 
 export interface PriceListItem {
   readonly model_name: string;
@@ -17,6 +30,7 @@ export interface PriceListItem {
   readonly completion_ratio: number;
   readonly cache_ratio: number;
   readonly enable_groups: readonly string[];
+  readonly channel_factors?: Readonly<Record<string, FactorRange>>;
   readonly owner_by: string;
   readonly supported_endpoint_types: readonly string[];
   readonly maker: ModelDetails['maker'];
@@ -28,14 +42,17 @@ export interface PriceListItem {
 export function createPriceList(deps: { readonly options: OptionsService; readonly channels: ChannelsService }) {
   const { options } = deps;
 
-  /** @returns model -> groups in which an enabled channel serves it, and the types of those channels. */
-  const served = async () => {
-    const models = new Map<string, { readonly groups: Set<string>; readonly types: Set<number> }>();
+  const served = async (): Promise<ReadonlyMap<string, Served>> => {
+    const models = new Map<string, Served>();
     for (const channel of await deps.channels.all()) {
       if (channel.status !== ChannelStatus.enabled) continue;
+      const factor = channelFactorIn(channel.setting);
       for (const model of channel.models) {
-        const row = models.get(model) ?? { groups: new Set(), types: new Set() };
-        for (const group of channel.groups) row.groups.add(group);
+        const row: Served = models.get(model) ?? { groups: new Map(), types: new Set() };
+        for (const group of channel.groups) {
+          const { least, most } = row.groups.get(group) ?? { least: factor, most: factor };
+          row.groups.set(group, { least: Math.min(least, factor), most: Math.max(most, factor) });
+        }
         row.types.add(channel.type);
         models.set(model, row);
       }
@@ -58,10 +75,11 @@ export function createPriceList(deps: { readonly options: OptionsService; readon
         tables.groupGroupRatio.get(userGroup)?.get(group) ?? tables.groupRatio.get(group) ?? 1;
       const acceptUnset = options.get('SelfUseModeEnabled');
       const data = [...(await served())].flatMap(([model, { groups, types }]): PriceListItem[] => {
-        const enabled = [...groups].filter((group) => usable[group] !== undefined).sort();
+        const enabled = [...groups.keys()].filter((group) => usable[group] !== undefined).sort();
         const prefixes = servingPrefix(model, types);
         const prices = resolvePrices(tables, model, { group: 'default', userGroup: '', acceptUnset, prefixes });
         if (enabled.length === 0 || prices === null) return [];
+        const factors = [...groups].filter(([group, { most, least }]) => enabled.includes(group) && (most !== 1 || least !== 1));
         const { maker, context, longest, takes } = detailsOf(tables, model, prefixes);
         return [
           {
@@ -72,6 +90,7 @@ export function createPriceList(deps: { readonly options: OptionsService; readon
             completion_ratio: prices.completionRatio,
             cache_ratio: prices.cacheRatio,
             enable_groups: enabled,
+            ...(factors.length === 0 ? {} : { channel_factors: Object.fromEntries(factors) }),
             owner_by: '',
             supported_endpoint_types: endpointTypesOf(model),
             ...{ maker, context, longest, takes },

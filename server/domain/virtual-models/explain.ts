@@ -2,6 +2,7 @@
 import type { createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import { atFactor, channelFactorIn } from '../../contract/pricing/channel-factor.ts';
 import { completionPriceOf, priceOfRatio } from '../../contract/pricing/format.ts';
 import { type PriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
 import type { TargetFailure, VirtualModel } from '../../contract/virtual-models.ts';
@@ -37,6 +38,15 @@ export interface TargetPrice {
   readonly call: number | null;
 }
 
+/** @returns {} where it was damaged by hand. */
+function objectIn(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text || '{}')) as Readonly<Record<string, unknown>>;
+  } catch {
+    return {};
+  }
+}
+
 const noPrice: TargetPrice = { input: null, output: null, call: null };
 
 export function createChainExplanation(deps: ChainExplanationDeps) {
@@ -57,17 +67,15 @@ export function createChainExplanation(deps: ChainExplanationDeps) {
     const pricesOf = (leaf: Leaf, used: string) => {
       const types = servingOf(leaf, used).map(({ type }) => type);
       const prefixes = servingPrefix(leaf.model, types);
-      return resolvePrices(tables, leaf.model, {
-        group: used,
-        userGroup,
-        prefixes,
-        acceptUnset: deps.acceptsUnset(),
-      });
+      const acceptUnset = deps.acceptsUnset();
+      const prices = resolvePrices(tables, leaf.model, { group: used, userGroup, prefixes, acceptUnset });
+      const factors = servingOf(leaf, used).map(({ setting }) => channelFactorIn(objectIn(setting)));
+      return prices === null || factors.length === 0 ? prices : atFactor(prices, Math.max(...factors));
     };
     const priceOf = (leaf: Leaf, used: string): TargetPrice => {
       const prices = pricesOf(leaf, used);
       if (prices === null) return noPrice;
-      const ratio = prices.userGroupRatio ?? prices.groupRatio;
+      const ratio = prices.groupRatio;
       if (prices.modelPrice !== null) return { ...noPrice, call: prices.modelPrice * ratio };
       const { modelRatio, completionRatio } = prices;
       return {

@@ -139,5 +139,6 @@ export function descriptionOf({ price, provider }: ModelOffer): string {
       : 'call' in price
         ? [`${dollars(price.call)} per call`]
         : [`${dollars(price.input)} / ${dollars(price.output)} per M`];
+  if (price?.least !== undefined) cost[0] = `up to ${cost[0]}`;
   return [...cost, ...(provider === '' ? [] : [provider])].join(', ').slice(0, longestDescription);
 }

@@ -1,7 +1,10 @@
 /** Lists or describes the models a key may use, in the caller's protocol. */
 import { AppError } from '../../contract/errors.ts';
+import { atFactor, channelFactorIn } from '../../contract/pricing/channel-factor.ts';
 import { completionPriceOf, priceOfRatio } from '../../contract/pricing/format.ts';
 import { resolvePrices } from '../../contract/pricing/tables.ts';
+import { mayUseGroup } from '../../contract/key-groups.ts';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { ModelOffer } from '../../protocols/definition.ts';
 import { allCodecs, commonProtocol } from '../../protocols/registry.ts';
@@ -9,7 +12,7 @@ import { parseJson, record } from '../../protocols/shared/json.ts';
 import type { Target } from '../../protocols/target.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { targetFor } from '../../providers/knowledge/target.ts';
-import { mapModel } from '../../routing/candidates.ts';
+import { type CandidateList, mapModel } from '../../routing/candidates.ts';
 import { barrierTo, type Chain, type Leaf, throughGroups } from '../../routing/chains.ts';
 import type { PlanKey } from '../../routing/plan.ts';
 import type { Authorize } from '../intake/authorize.ts';
@@ -183,10 +186,25 @@ function knownOf(state: RelayState, group: string, name: string): Target {
 function offerOf(state: RelayState, { group, user }: Principal, name: string): ModelOffer {
   const channel = state.candidates(group, name)[0]?.[0];
   const { en = '' } = (channel === undefined ? undefined : providerByType(channel.type))?.label ?? {};
-  const prices = resolvePrices(state.settings.priceTables, name, { group, userGroup: user.group });
-  if (prices === null) return { price: null, provider: en };
-  const { modelRatio, completionRatio, modelPrice, groupRatio } = prices;
-  if (modelPrice !== null) return { price: { call: modelPrice * groupRatio }, provider: en };
+  const ordinary = resolvePrices(state.settings.priceTables, name, { group, userGroup: user.group });
+  if (ordinary === null) return { price: null, provider: en };
+  const { least, most } = factorsOf(state.candidates(group, name));
+  const range = least === most ? {} : { least: least / most };
+  const { modelRatio, completionRatio, modelPrice, groupRatio } = atFactor(ordinary, most);
+  if (modelPrice !== null) return { price: { call: modelPrice * groupRatio, ...range }, provider: en };
   const input = priceOfRatio(modelRatio, groupRatio);
-  return { price: { input, output: completionPriceOf(modelRatio, completionRatio, groupRatio) }, provider: en };
+  const output = completionPriceOf(modelRatio, completionRatio, groupRatio);
+  return { price: { input, output, ...range }, provider: en };
+}
+
+/** Of the cheapest channel and the dearest. */
+function factorsOf(list: CandidateList<ChannelSnapshot>): { readonly least: number; readonly most: number } {
+  let [least, most] = [Number.POSITIVE_INFINITY, 0];
+  for (const tier of list)
+    for (const { setting } of tier) {
+      const factor = channelFactorIn(setting);
+      least = Math.min(least, factor);
+      most = Math.max(most, factor);
+    }
+  return most === 0 ? { least: 1, most: 1 } : { least, most };
 }

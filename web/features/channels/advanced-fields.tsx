@@ -2,6 +2,7 @@
 
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { maxChannelFactor, minChannelFactor } from '../../../server/contract/pricing/channel-factor.ts';
 import { NumberField } from '../../components/amount-fields.tsx';
 import { Field, TextField } from '../../components/form.tsx';
 import { SelectField } from '../../components/select.tsx';
@@ -64,6 +65,11 @@ function JsonField({
 
 /** How much of its list price an upstream charges. */
 export const costBounds = { max: 100 } as const;
+
+const factorBounds = { min: minChannelFactor, max: maxChannelFactor } as const;
+/** What is no number yet stays as it is typed. */
+const withFactor = (setting: string, typed: string): string =>
+  withSetting(setting, 'channel_factor', typed.trim() === '' || Number.isNaN(Number(typed)) ? typed : Number(typed));
 
 function DialectField({ form, provider, onChange }: AdvancedFieldsProps) {
   const { t } = useTranslation();
@@ -316,6 +322,15 @@ export function AdvancedFields({ form, provider, onChange }: AdvancedFieldsProps
           value={String(settingIn(form.setting)?.cost_ratio ?? '')}
           disabled={settingIn(form.setting) === null}
           onChange={(ratio) => onChange({ setting: withSetting(form.setting, 'cost_ratio', ratio) })}
+        />
+        <NumberField
+          label={t('channels.priceFactor')}
+          help={t('channels.priceFactorHelp')}
+          bounds={factorBounds}
+          empty=""
+          value={String(settingIn(form.setting)?.channel_factor ?? '')}
+          disabled={settingIn(form.setting) === null}
+          onChange={(factor) => onChange({ setting: withFactor(form.setting, factor) })}
         />
         {line('test_model', t('channels.testModel'), t('channels.testModelHelp'))}
         <datalist id="channel-test-models">

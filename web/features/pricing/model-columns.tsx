@@ -79,6 +79,11 @@ export function modelColumns({ t, admin, narrow, levels, onPrice }: ModelColumns
               onSave={(next) => onPrice(row, typed, next)}
             />
           )}
+          {row.least === undefined ? null : (
+            <span className="block text-[11px] text-ink-3">
+              {t('pricing.fromPrice', { price: dollarText(value * row.least) })}
+            </span>
+          )}
           {typed === 'perCall' ? <span className="ml-1 text-[11px] text-ink-3">{t('pricing.callUnit')}</span> : null}
         </>
       );

@@ -2,7 +2,7 @@
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import type { Url } from '../../lib/url.ts';
-import type { PriceList } from './price-rows.ts';
+import { mostFactor, type PriceList } from './price-rows.ts';
 
 export type AdminModel = OutputOf<EndpointOf<'ratio.models'>>[number];
 
@@ -22,6 +22,8 @@ export interface ModelView {
   readonly output: number | null;
   readonly cached: number | null;
   readonly perCall: number | null;
+  /** Share of these prices that a request costs at the cheapest channel; absent = all channels cost the same. */
+  readonly least?: number;
   /** null = the reader is no administrator. */
   readonly admin: AdminModel | null;
 }
@@ -37,15 +39,18 @@ const byName = (one: { readonly model: string }, other: { readonly model: string
 
 /** Of the public list. */
 export function viewsOf(list: PriceList, group: string): ModelView[] {
-  const ratio = list.group_ratio[group] ?? 1;
+  const groupRatio = list.group_ratio[group] ?? 1;
   return list.data
     .map((item, index): ModelView => {
       const { model_name: model, maker, context, longest, takes, enable_groups: groups } = item;
       const perCall = item.quota_type === 1;
+      const range = item.channel_factors?.[group];
+      const ratio = groupRatio * mostFactor(item, group);
       const input = perCall ? null : item.model_ratio * unit;
       return {
         ...{ id: index + 1, model, maker, context, longest, takes, groups, admin: null },
         available: groups.includes(group),
+        ...(range === undefined || range.least === range.most ? {} : { least: range.least / range.most }),
         input: times(input, ratio),
         output: times(input === null ? null : input * item.completion_ratio, ratio),
         cached: times(input === null || item.cache_ratio === 1 ? null : input * item.cache_ratio, ratio),

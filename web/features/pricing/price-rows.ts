@@ -17,9 +17,12 @@ export interface PriceRow extends PriceItem {
 /** Six decimals, for reference only. */
 const rounded = (value: number): number => Number(value.toFixed(6));
 
+/** Of the dearest channel: a request costs no more. */
+export const mostFactor = ({ channel_factors: factors }: PriceItem, group: string): number => factors?.[group]?.most ?? 1;
+
 /** Models the group can use first; then per token before per call, gpt first, then the alphabet. */
 export function rowsFor(list: PriceList, group: string, search: string): readonly PriceRow[] {
-  const ratio = list.group_ratio[group] ?? 1;
+  const groupRatio = list.group_ratio[group] ?? 1;
   const needle = search.trim().toLowerCase();
   const matches = (name: string): boolean => {
     let at = 0;
@@ -33,6 +36,7 @@ export function rowsFor(list: PriceList, group: string, search: string): readonl
     .filter(({ model_name: name }) => matches(name.toLowerCase()))
     .map((item, index): PriceRow => {
       const perCall = item.quota_type === 1;
+      const ratio = groupRatio * mostFactor(item, group);
       return {
         ...item,
         id: index + 1,
