@@ -1,5 +1,6 @@
 /** What the log's figures say where something is unknown, and where a minute begins. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { PurchaseShares } from '../../server/contract/pricing/purchase.ts';
 import { createLogs } from '../../server/domain/logs/service.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 
@@ -28,12 +29,35 @@ test.each([[[1, 2]], [[2, 1]], [[1, 2, 1]], [[2, 1, 2]]])(
   async (channels) => {
     for (const [index, channel] of channels.entries()) await insert(second + index, 'mixed', channel, 100);
     await insert(second, 'known', 1, 100);
-    const costOf = (channel: number) => (channel === 1 ? 0.5 : undefined);
-    const rows = await logs().breakdown({}, 'model', costOf);
+    const shares = new PurchaseShares(new Map([['1', 0.5]]));
+    const rows = await logs().breakdown({}, 'model', shares);
     expect(rows.find(({ name }) => name === 'mixed')).toMatchObject({ quota: channels.length * 100, cost: null });
     expect(rows.find(({ name }) => name === 'known')?.cost).not.toBeNull();
   },
 );
+
+test('a model costs what its channel pays for it, whichever way the costs are added up', async () => {
+  const charged = (model: string, channel: number, userId: number, quota: number, group: number) =>
+    gateway.rows(
+      `INSERT INTO logs (created_at, type, user_id, username, model_name, channel_id, quota, prompt_tokens, completion_tokens, other)
+       VALUES (?, 2, ?, ?, ?, ?, ?, 0, 0, ?)`,
+      ...[second, userId, `u${userId}`, model, channel, quota, JSON.stringify({ group_ratio: group })],
+    );
+  await charged('gpt-a', 1, 1, 1000, 1);
+  await charged('gpt-b', 1, 2, 1000, 2);
+  await charged('other', 1, 2, 1000, 1);
+  await charged('gpt-a', 2, 2, 1000, 1);
+  const shares = new PurchaseShares(
+    new Map([
+      ...([['1', 0.5], ['1:gpt-*', 0.1], ['1:gpt-b', 0.2], ['2', 1]] as const),
+    ]),
+  );
+  const costs = async (by: 'model' | 'channel' | 'user') =>
+    Object.fromEntries((await logs().breakdown({}, by, shares)).map(({ name, cost }) => [name, cost]));
+  expect(await costs('model')).toEqual({ 'gpt-a': 100 + 1000, 'gpt-b': 100, other: 500 });
+  expect(await costs('channel')).toEqual({ 1: 100 + 100 + 500, 2: 1000 });
+  expect(Object.values(await costs('user')).sort()).toEqual([100, 100 + 500 + 1000].sort());
+});
 
 test('requests and tokens of the last minute are those of sixty seconds, the quota that of the whole range', async () => {
   await insert(second - 3000, 'm', 1, 1, 1000);

@@ -113,6 +113,7 @@ export const explain: CommandRun = async (context, _flags, ref) => {
       : `<> ${row.quota}`;
   const name = ({ kind, detail }: BillLine) =>
     `${textIn(kinds[kind], context.language)}${detail === undefined ? '' : ` (${detail})`}`;
+  const { groupRatio = prices.groupRatio, factor = 1 } = prices.channel ?? {};
   const bill = [
     `${row.request_id}  ${isoTime(row.created_at)}  ${row.model_name}  (${row.usage_source}, ${row.end_reason})`,
     ...lines.map((line) =>
@@ -124,9 +125,12 @@ export const explain: CommandRun = async (context, _flags, ref) => {
     ),
     ...(prices.modelPrice === null
       ? [
-          `  x ${context.say('模型倍率', 'model ratio')} ${prices.modelRatio} x ${context.say('分组倍率', 'group ratio')} ${prices.groupRatio}`,
+          `  x ${context.say('模型倍率', 'model ratio')} ${prices.modelRatio} x ${context.say('分组倍率', 'group ratio')} ${groupRatio}`,
         ]
       : []),
+    ...(factor === 1 || prices.modelPrice !== null
+      ? []
+      : [`  x ${context.say('渠道价格倍率', 'factor of the channel')} ${factor}`]),
     ...(prices.surcharges ?? []).map((surcharge) => `  x ${surcharge.name} ${surcharge.ratio}`),
     ...(carried === undefined || carried === 0
       ? []

@@ -138,12 +138,12 @@ export const pricingOptions = {
     tab: 'operation',
     panel: 'pricing',
     label: {
-      zh: '渠道成本倍率（渠道编号 → 相对列表价的成本）',
-      en: 'Cost of channels (channel id -> share of the list price)',
+      zh: '渠道成本倍率（渠道编号或 编号:模型 → 相对列表价的成本）',
+      en: 'Cost of channels (channel id or id:model -> share of the list price)',
     },
     help: {
-      zh: '渠道编号 → 成本占列表价的比例，用于计算利润。',
-      en: 'Channel id → your cost as a share of the list price; margins follow from it.',
+      zh: '渠道编号，或 编号:模型（可用 12:gpt-* 前缀）→ 成本占列表价的比例，用于计算利润。',
+      en: 'Channel id, or id:model (12:gpt-* for a beginning) → your cost as a share of the list price; margins follow from it.',
     },
   }),
   'price_list.address': option({

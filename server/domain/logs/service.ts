@@ -11,6 +11,7 @@ import { type LogFormat, logHeader, logLine } from '../../contract/log-export.ts
 import { type LogFacet, logFacets } from '../../contract/log-status.ts';
 import { isNameKind, type LogGrouping, type Names } from '../../contract/names.ts';
 import { recompute } from '../../contract/pricing/charge.ts';
+import { noShares, type PurchaseShares } from '../../contract/pricing/purchase.ts';
 
 /** Rows read or deleted at once; between two steps others get their turn. */
 const rowsAtOnce = 500;
@@ -55,6 +56,26 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
       await yieldToLoop();
     }
   }
+
+  /** What models with a share of their own cost more, or less, than their channel's: by channel and value. */
+  const correctionsOf = async (
+    filter: LogFilter,
+    by: 'channel' | 'user',
+    shares: PurchaseShares,
+  ): Promise<ReadonlyMap<string, number>> => {
+    const differenceOf = (channelId: number, model: string): number =>
+      (shares.of(channelId, model) ?? 0) - (shares.ofChannel(channelId) ?? 0);
+    const apart = (await sums.totals(filter, 'model')).filter(
+      ({ channel_id: id, name }) => differenceOf(id, name) !== 0 && !name.includes('%'),
+    );
+    const corrections = new Map<string, number>();
+    for (const model of new Set(apart.map(({ name }) => name)))
+      for (const { channel_id: id, name, list } of await sums.totals({ ...filter, model }, by)) {
+        const key = `${id} ${name}`;
+        corrections.set(key, (corrections.get(key) ?? 0) + list * differenceOf(id, model));
+      }
+    return corrections;
+  };
 
   return {
     /** @param page 1-based. @param full false hides what only operators may see. */
@@ -192,13 +213,13 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
       return dropped + (await deleteInSlices((limit) => repository.deleteSome(before, limit)));
     },
     /**
-     * What requests with one value cost together, and brought in. @param costOf share of the list price a channel costs, undefined = unknown.
+     * What requests with one value cost together, and brought in. @param shares what the site pays.
      * @param limit groups at most, where clients make as many as they like.
      */
     async breakdown(
       filter: LogFilter,
       by: LogGrouping,
-      costOf: (channelId: number) => number | undefined,
+      shares: PurchaseShares = noShares,
       limit = 500,
     ): Promise<LogBreakdown[]> {
       if (by !== 'channel' && by !== 'model' && by !== 'user') {
@@ -206,6 +227,7 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
         return found.map((group) => ({ ...group, cost: null }));
       }
       const groups = new Map<string, LogBreakdown>();
+      const corrections = by === 'model' || !shares.hasModels ? noCorrections : await correctionsOf(filter, by, shares);
       for (const sum of await sums.totals(filter, by)) {
         const known = groups.get(sum.name) ?? {
           name: sum.name,
@@ -215,14 +237,15 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
           quota: 0,
           cost: 0,
         };
-        const share = costOf(sum.channel_id);
+        const share = by === 'model' ? shares.of(sum.channel_id, sum.name) : shares.ofChannel(sum.channel_id);
+        const correction = corrections.get(`${sum.channel_id} ${sum.name}`) ?? 0;
         groups.set(sum.name, {
           name: sum.name,
           username: '',
           requests: known.requests + sum.requests,
           tokens: known.tokens + sum.tokens,
           quota: known.quota + sum.quota,
-          cost: known.cost === null || share === undefined ? null : known.cost + Math.round(sum.list * share),
+          cost: known.cost === null || share === undefined ? null : known.cost + Math.round(sum.list * share + correction),
         });
       }
       return [...groups.values()].sort((one, other) => other.quota - one.quota);
@@ -237,6 +260,8 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
     },
   };
 }
+
+const noCorrections: ReadonlyMap<string, number> = new Map();
 
 const ownFacets = ['status', 'error', 'model', 'token', 'group'] as const satisfies readonly LogFacet[];
 const hasFilter: Readonly<Record<LogFacet, (filter: LogFilter) => boolean>> = {

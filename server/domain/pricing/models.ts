@@ -6,6 +6,7 @@ import { edgesOfNamed } from '../../contract/counted.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { bareName, modelLimits, modelModalities } from '../../contract/model-limits.ts';
 import { defaultPriceTables } from '../../contract/pricing/defaults.ts';
+import { PurchaseShares } from '../../contract/pricing/purchase.ts';
 import { type PriceTables, pricedName, resolvePrices } from '../../contract/pricing/tables.ts';
 import { servingPrefix } from '../../providers/import-names.ts';
 import { makerOf } from '../../providers/makers.ts';
@@ -165,13 +166,15 @@ export function createModelTable({ database, options, now }: ModelsDeps) {
   const served = async () => {
     const found = new Map<string, { groups: Set<string>; types: Set<number>; channels: ModelChannel[] }>();
     const listTables = defaultPriceTables(now());
+    const shares = new PurchaseShares(options.get('ChannelCostRatio'));
     for (const channel of await channels.all()) {
       if (channel.status !== ChannelStatus.enabled) continue;
       const { id, name, priority, type } = channel;
       const mapping = objectIn(channel.model_mapping);
       const ratio = Number(objectIn(channel.setting).cost_ratio ?? 1);
-      const share = Number.isFinite(ratio) && ratio >= 0 ? ratio : 1;
+      const usual = Number.isFinite(ratio) && ratio >= 0 ? ratio : 1;
       for (const model of listOf(channel.models)) {
+        const share = shares.of(id, model) ?? usual;
         const {
           input,
           output,

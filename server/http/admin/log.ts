@@ -3,6 +3,7 @@ import type { LogFilter } from '../../../db/repositories/log-filter.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { LogFormat } from '../../contract/log-export.ts';
 import { nameKinds } from '../../contract/names.ts';
+import { noShares, PurchaseShares } from '../../contract/pricing/purchase.ts';
 import type { Download } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { firstPage, pageSize } from './page.ts';
@@ -120,19 +121,14 @@ export const logHandlers: HandlersOf<
   'log.tail': ({ services, input }) =>
     services.logs.tail(input.after ?? -1, input.type || undefined, Math.min(1000, input.limit ?? 100)),
   'log.breakdown': ({ services, input }) => {
-    const costs = services.options.get('ChannelCostRatio');
-    return services.logs.breakdown(
-      filterOf(input),
-      input.by,
-      (channelId) => costs.get(String(channelId)),
-      groupLimit(input.limit),
-    );
+    const shares = new PurchaseShares(services.options.get('ChannelCostRatio'));
+    return services.logs.breakdown(filterOf(input), input.by, shares, groupLimit(input.limit));
   },
   'log.self_breakdown': async ({ services, input, actor }) => {
     const groups = await services.logs.breakdown(
       ownFilterOf(input, actor.userId),
       input.by,
-      () => undefined,
+      noShares,
       groupLimit(input.limit),
     );
     return groups.map((group) => ({ ...group, username: '' }));

@@ -45,7 +45,8 @@ export function CostBreakdown({ details }: { readonly details: Readonly<Record<s
   const bill = recompute(details);
   if (bill === null) return null;
   const amounts = amountsOf(bill.lines, bill.prices, bill.carried);
-  const { modelPrice, modelRatio, groupRatio } = bill.prices;
+  const { modelPrice, modelRatio, channel } = bill.prices;
+  const { groupRatio = bill.prices.groupRatio, factor = 1 } = channel ?? {};
   const { carried = 0 } = bill;
   // What is in the price of each line already, or changes nothing, is no step of the sum.
   const notes = [
@@ -99,6 +100,7 @@ export function CostBreakdown({ details }: { readonly details: Readonly<Record<s
           ))}
           {(bill.prices.surcharges ?? []).map(({ name, ratio: times }) => ratio(name, times))}
           {groupRatio === 1 ? null : ratio(t('logs.groupRatio'), groupRatio)}
+          {factor === 1 ? null : ratio(t('logs.channelFactor'), factor)}
           {carried === 0 ? null : (
             <tr>
               <td colSpan={2}>{t('logs.carried')}</td>
