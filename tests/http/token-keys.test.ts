@@ -79,3 +79,20 @@ test.each(['', 'sk-', 'sk-sk-', 'sk-sk-sk-'])('the relay takes a key with %j in 
     expect(response.status, JSON.stringify(headers)).toBe(200);
   }
 });
+
+test('a key may have an order of groups that its user may use, and no other', async () => {
+  await api.gateway.option('GroupRatio', '{"default":1,"vip":2,"closed":1}');
+  await api.gateway.option('UserUsableGroups', '{"default":"d","vip":"v"}');
+  const { headers: user } = await api.addUser('ann', 1);
+  const make = async (group?: string) => {
+    const { body } = await api.send('POST', '/api/token/', { name: 'k', unlimited_quota: true, group }, user);
+    return body.success === true ? (body.data as { group: string }).group : body.code;
+  };
+  for (const group of ['vip,default', 'default,vip', 'auto', 'cheapest']) expect(await make(group)).toBe(group);
+  for (const group of ['vip,closed', 'closed', ',', Array.from({ length: 17 }, (_, at) => `g${at}`).join(',')])
+    expect(await make(group), group).toBe('token_group');
+  expect(await make()).toBe('');
+  await api.gateway.option('DefaultUseAutoGroup', 'true');
+  expect(await make()).toBe('auto');
+  expect(await make('vip')).toBe('vip');
+});
