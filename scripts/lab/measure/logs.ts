@@ -148,8 +148,8 @@ async function measureStats(database: Database): Promise<boolean> {
     'figures of everything': () => logs.stat({}),
     'figures of a user': () => logs.stat({ userId: 7 }),
     'figures of a model in a week': () => logs.stat({ model: 'gpt-4o', ...last(7) }),
-    'a week by channel': () => logs.breakdown(last(7), 'channel', () => 0.5),
-    'a week by model': () => logs.breakdown(last(7), 'model', () => 0.5),
+    'a week by channel': () => logs.breakdown(last(7), 'channel'),
+    'a week by model': () => logs.breakdown(last(7), 'model'),
     'hours of a user in a month': () => usage.hours({ from: end - 30 * daySeconds, to: end, userId: 7 }, 10_000),
     'hours of everybody in a day': () => usage.hours({ from: end - daySeconds, to: end }, 10_000),
   };

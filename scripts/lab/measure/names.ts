@@ -58,7 +58,7 @@ async function measure(database: Database, vacuum: () => unknown): Promise<boole
     let groups = 0;
     for (let times = 0; times < 3; times++) {
       const started = performance.now();
-      const found = await logs.breakdown({}, by, () => undefined, 10_000_000);
+      const found = await logs.breakdown({}, by, undefined, 10_000_000);
       fastest = Math.min(fastest, performance.now() - started);
       sum = found.reduce((all, { quota }) => all + quota, 0);
       groups = found.length;

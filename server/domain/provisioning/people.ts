@@ -4,6 +4,7 @@ import { createTokensRepository, type TokenRow } from '../../../db/repositories/
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { Role, TokenStatus, UserStatus } from '../../contract/enum.ts';
 import { AppError, formatError } from '../../contract/errors.ts';
+import { autoGroups, cheapestGroups, namedGroups } from '../../contract/key-groups.ts';
 import {
   type ProvisionChange,
   type ProvisionedToken,

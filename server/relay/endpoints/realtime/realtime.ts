@@ -10,6 +10,7 @@ import { checkModelName } from '../../intake/members.ts';
 import { inServingGroup, type ParsedRequest, type Peer, type Principal, requestWithoutBody } from '../../intake/parsed-request.ts';
 import type { RequestIds } from '../../intake/request-id.ts';
 import type { AttemptSummary } from '../../shared/failure.ts';
+import type { RelayState } from '../../state/state.ts';
 import { ClientDisconnect } from '../../upstream/client-disconnect.ts';
 import type { Connect, Line } from '../../upstream/line.ts';
 import type { Prepared } from '../../upstream/prepare.ts';
@@ -17,7 +18,7 @@ import { type FailedAttempt, type SendCore, Sender } from '../../upstream/send.t
 import { type Conversation, type ConversationCore, RealtimeConversation } from './conversation.ts';
 
 export interface RealtimeCore extends ReserveCore, SendCore, ConversationCore {
-  readonly state: ConversationCore['state'] & ReserveCore['state'];
+  readonly state: ConversationCore['state'] & ReserveCore['state'] & Pick<RelayState, 'candidates'>;
   readonly authorize: Authorize;
   readonly gate: Gate;
   readonly connect: Connect;
