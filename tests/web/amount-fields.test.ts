@@ -7,7 +7,7 @@ import type { Token } from '../../server/contract/entities.ts';
 import { optionKeys } from '../../server/contract/options.ts';
 import { moneyIn, moneyOf, normalizeMoney, normalizeNumber, numberIn } from '../../web/components/amount.ts';
 import { budgetCountBounds, budgetMoneyBounds } from '../../web/features/budgets/budget-drawer.tsx';
-import { costBounds } from '../../web/features/channels/advanced-fields.tsx';
+import { costBounds, factorBounds } from '../../web/features/channels/advanced-fields.tsx';
 import { listedPriorityBounds, priorityBounds, weightBounds } from '../../web/features/channels/channel-form.ts';
 import { thresholdBounds } from '../../web/features/personal/notifications.tsx';
 import { tokenBounds } from '../../web/features/playground/conversation.ts';
@@ -69,6 +69,7 @@ const fields = {
   'transfer of earnings': money(dollars, transferBounds(10_000_000, dollars)),
   'longest answer of the playground': number(tokenBounds, true),
   'cost of a channel, times the list': number(costBounds),
+  'price factor of a channel': number(factorBounds),
   'percent of a simulation': number(percentBounds),
   price: number(priceBounds),
   ratio: number(ratioBounds),
@@ -123,6 +124,7 @@ test('every field for amounts in the console is one of these', () => {
       'tokenBounds',
       'seedBounds',
       'costBounds',
+      'factorBounds',
       'percentBounds',
       'secondsBounds',
       'wholeBounds',

@@ -10,7 +10,7 @@ import { isChannelAddress } from '../../contract/channel-address.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import { channelFilter } from '../../contract/channel-filter.ts';
 import { keysIn } from '../../contract/channel-keys.ts';
-import { type RuleProblem, rulesProblem } from '../../contract/channel-rules.ts';
+import { invalid, problemOf, type RuleProblem, rulesProblem } from '../../contract/channel-rules.ts';
 import type { Channel } from '../../contract/entities.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError, type ErrorCode, type ErrorParams } from '../../contract/errors.ts';
@@ -547,11 +547,13 @@ function checkFields(fields: ChannelFields, stored: Pick<ChannelRow, 'base_url'>
 function settingProblem(text: string): RuleProblem | null {
   const { channel_factor: factor } = JSON.parse(text) as Readonly<Record<string, unknown>>;
   if (factor === undefined || factor === null || factor === '' || isChannelFactor(factor)) return headersProblem(text);
-  return {
-    field: 'channel_factor',
-    expected_zh: `${minChannelFactor} 到 ${maxChannelFactor} 的数字，最多四位小数`,
-    expected_en: `a number from ${minChannelFactor} to ${maxChannelFactor} with at most four decimals`,
-  };
+  return problemOf(() =>
+    invalid(
+      'channel_factor',
+      `${minChannelFactor} 到 ${maxChannelFactor} 的数字，最多四位小数`,
+      `a number from ${minChannelFactor} to ${maxChannelFactor} with at most four decimals`,
+    ),
+  );
 }
 
 /** @returns {} where it is none, or was damaged by hand. */

@@ -105,7 +105,7 @@ export const tokenHandlers: HandlersOf<
     await checkGroup(call);
     const most = call.actor.role >= Role.admin ? 0 : call.services.options.get('token_setting.max_user_tokens');
     const of = (await namedOwner(call, owner)) ?? (await creator(call));
-    const isAutomatic = fields.group === undefined && call.services.options.get('DefaultUseAutoGroup');
+    const isAutomatic = (fields.group ?? '') === '' && call.services.options.get('DefaultUseAutoGroup');
     const group = isAutomatic ? { group: autoGroups } : {};
     return call.services.tokens.create(of, { ...fields, ...group }, key, most === 0 ? undefined : most);
   },

@@ -66,7 +66,7 @@ function JsonField({
 /** How much of its list price an upstream charges. */
 export const costBounds = { max: 100 } as const;
 
-const factorBounds = { min: minChannelFactor, max: maxChannelFactor } as const;
+export const factorBounds = { min: minChannelFactor, max: maxChannelFactor } as const;
 /** What is no number yet stays as it is typed. */
 const withFactor = (setting: string, typed: string): string =>
   withSetting(setting, 'channel_factor', typed.trim() === '' || Number.isNaN(Number(typed)) ? typed : Number(typed));

@@ -83,8 +83,7 @@ export function fieldsOf(form: TokenForm, token: Token | null, details: MoneyDet
     model_limits_enabled: models.length > 0,
     model_limits: models.join(','),
     allow_ips: ips,
-    // Which group a new key has without a choice is the site's to say.
-    ...(token === null && group === '' ? {} : { group }),
+    group,
     day_budget: budget('day'),
     month_budget: budget('month'),
     ...Object.fromEntries(rateLimitNames.map((limit) => [limit, valueIn(parseNumber(limits[limit], limitBounds), 0)])),
