@@ -150,7 +150,9 @@ export interface Embeddings {
 /** What a model costs its caller, in dollars per million tokens or per call, and who provides it. */
 export interface ModelOffer {
   /** At the dearest channel; `least`: the share of it that the cheapest one costs, absent = all cost the same. */
-  readonly price: (({ readonly input: number; readonly output: number } | { readonly call: number }) & { readonly least?: number }) | null;
+  readonly price:
+    | (({ readonly input: number; readonly output: number } | { readonly call: number }) & { readonly least?: number })
+    | null;
   readonly provider: string;
 }
 

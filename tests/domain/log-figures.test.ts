@@ -49,7 +49,12 @@ test('a model costs what its channel pays for it, whichever way the costs are ad
   await charged('gpt-a', 2, 2, 1000, 1);
   const shares = new PurchaseShares(
     new Map([
-      ...([['1', 0.5], ['1:gpt-*', 0.1], ['1:gpt-b', 0.2], ['2', 1]] as const),
+      ...([
+        ['1', 0.5],
+        ['1:gpt-*', 0.1],
+        ['1:gpt-b', 0.2],
+        ['2', 1],
+      ] as const),
     ]),
   );
   const costs = async (by: 'model' | 'channel' | 'user') =>

@@ -68,15 +68,18 @@ test.each([
   [1.5, price * 1.5],
   [0.25, price / 4],
   [0.01, price / 100],
-])('a channel of factor %d charges so much of the price, and the row says the factor and recomputes', async (factor, cost) => {
-  await open(factor);
-  await send();
-  const { quota, other } = await row();
-  expect(quota).toBe(cost);
-  expect(other).toMatchObject({ channel_factor: factor, group_ratio: factor });
-  expect(loggedPrices(other)).toMatchObject({ groupRatio: factor, channel: { factor, groupRatio: 1 } });
-  expect(await gateway.services.logs.verify({})).toMatchObject({ unequal: 0, wrong: [] });
-});
+])(
+  'a channel of factor %d charges so much of the price, and the row says the factor and recomputes',
+  async (factor, cost) => {
+    await open(factor);
+    await send();
+    const { quota, other } = await row();
+    expect(quota).toBe(cost);
+    expect(other).toMatchObject({ channel_factor: factor, group_ratio: factor });
+    expect(loggedPrices(other)).toMatchObject({ groupRatio: factor, channel: { factor, groupRatio: 1 } });
+    expect(await gateway.services.logs.verify({})).toMatchObject({ unequal: 0, wrong: [] });
+  },
+);
 
 test('a channel without a factor writes none', async () => {
   await open(null);
@@ -99,7 +102,10 @@ test('what is held is for the dearest channel that may serve, what is charged fo
 });
 
 test('a price per call and a free group keep to the factor', () => {
-  const tables = compilePriceTables((name) => (name === 'ModelPrice' ? '{"p":0.5}' : name === 'GroupRatio' ? '{"free":0}' : '{}'), 0);
+  const tables = compilePriceTables(
+    (name) => (name === 'ModelPrice' ? '{"p":0.5}' : name === 'GroupRatio' ? '{"free":0}' : '{}'),
+    0,
+  );
   const call = resolvePrices(tables, 'p', { group: 'default', userGroup: 'default' });
   const free = resolvePrices(tables, 'p', { group: 'free', userGroup: 'default' });
   expect(call === null ? null : atFactor(call, 0.3).groupRatio).toBe(0.3);

@@ -162,7 +162,11 @@ test('lists of models, token counts and a preview follow the groups of a key', a
   const { data } = (await list.json()) as { data: { id: string }[] };
   expect(data.map(({ id }) => id)).toEqual(['gpt-4.1', 'gpt-4o']);
   const explained = await gateway.services.routes.explain({ model: 'gpt-4o', token: 'ordered' }, gateway.userId);
-  expect(explained).toMatchObject({ group: 'default', groups: ['vip', 'default'], channels: [{ channel_id: made[1] }] });
+  expect(explained).toMatchObject({
+    group: 'default',
+    groups: ['vip', 'default'],
+    channels: [{ channel_id: made[1] }],
+  });
 });
 
 test('a virtual model goes through the groups of a key before its next target', async () => {
@@ -178,6 +182,10 @@ test('a virtual model goes through the groups of a key before its next target', 
   broken(second);
   const { status } = await send(key, { model: 'fast' });
   expect(status).toBeGreaterThanOrEqual(500);
-  expect(second.requests.map(({ body }) => JSON.parse(body.toString()).model)).toEqual(['gpt-4.1', 'gpt-4.1', 'gpt-4o']);
+  expect(second.requests.map(({ body }) => JSON.parse(body.toString()).model)).toEqual([
+    'gpt-4.1',
+    'gpt-4.1',
+    'gpt-4o',
+  ]);
   await gateway.services.virtualModels.remove(chain.id);
 });

@@ -4,10 +4,11 @@
  * latency to compare with, in turns, so that the load of the machine is in both. Then weights of 0, a dead host with 300 models, and the
  * memory of 5,000 channels with ten keys and 500 models that all fail.
  */
-import { createTestGateway } from '../../../tests/support/gateway.ts';
+
 import type { ChannelSnapshot } from '../../../server/contract/snapshot.ts';
 import { Health } from '../../../server/relay/routing/health.ts';
 import type { UpstreamFailure } from '../../../server/relay/shared/failure.ts';
+import { createTestGateway } from '../../../tests/support/gateway.ts';
 
 const rounds = Number(process.argv[2] ?? 3);
 const requests = 100;
@@ -128,11 +129,31 @@ for (const { other } of await gateway.logs()) {
 say(`dead host with ${names.length} models: ${toDead} calls until it was out, ${failed} requests failed`);
 
 const health = new Health({ now: () => performance.now(), random: Math.random, failure: () => undefined });
-const channels = Array.from({ length: 5000 }, (_, id): ChannelSnapshot => ({
-  ...{ id, name: `c${id}`, type: 1, keys: Array.from({ length: 10 }, (_k, at) => `k${at}`), baseUrl: '', organization: '' },
-  ...{ other: '', models: [], groups: ['default'], priority: 0, weight: 1, status: 1, autoBan: true, tag: '', testModel: '' },
-  ...{ modelMapping: {}, statusCodeMapping: {}, paramOverride: {}, setting: {} },
-}));
+const channels = Array.from(
+  { length: 5000 },
+  (_, id): ChannelSnapshot => ({
+    ...{
+      id,
+      name: `c${id}`,
+      type: 1,
+      keys: Array.from({ length: 10 }, (_k, at) => `k${at}`),
+      baseUrl: '',
+      organization: '',
+    },
+    ...{
+      other: '',
+      models: [],
+      groups: ['default'],
+      priority: 0,
+      weight: 1,
+      status: 1,
+      autoBan: true,
+      tag: '',
+      testModel: '',
+    },
+    ...{ modelMapping: {}, statusCodeMapping: {}, paramOverride: {}, setting: {} },
+  }),
+);
 const failure = { class: 'host', reason: 'status', status: 500, error: null } as unknown as UpstreamFailure;
 const models = Array.from({ length: 500 }, (_, at) => `model-${at}`);
 const heap = (): number => {

@@ -532,8 +532,7 @@ function checkFields(fields: ChannelFields, stored: Pick<ChannelRow, 'base_url'>
     const text = fields[field] ?? '';
     if (text.trim() === '') continue;
     if (!isObject(text)) throw new AppError('channel_json', { field });
-    const problem =
-      field === 'param_override' ? rulesProblem(text) : field === 'setting' ? settingProblem(text) : null;
+    const problem = field === 'param_override' ? rulesProblem(text) : field === 'setting' ? settingProblem(text) : null;
     if (problem !== null) throw new AppError('channel_rule_invalid', { ...problem });
   }
   checkModels(fields.model_mapping ?? '');

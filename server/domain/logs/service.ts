@@ -245,7 +245,8 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
           requests: known.requests + sum.requests,
           tokens: known.tokens + sum.tokens,
           quota: known.quota + sum.quota,
-          cost: known.cost === null || share === undefined ? null : known.cost + Math.round(sum.list * share + correction),
+          cost:
+            known.cost === null || share === undefined ? null : known.cost + Math.round(sum.list * share + correction),
         });
       }
       return [...groups.values()].sort((one, other) => other.quota - one.quota);

@@ -79,7 +79,9 @@ export function createPriceList(deps: { readonly options: OptionsService; readon
         const prefixes = servingPrefix(model, types);
         const prices = resolvePrices(tables, model, { group: 'default', userGroup: '', acceptUnset, prefixes });
         if (enabled.length === 0 || prices === null) return [];
-        const factors = [...groups].filter(([group, { most, least }]) => enabled.includes(group) && (most !== 1 || least !== 1));
+        const factors = [...groups].filter(
+          ([group, { most, least }]) => enabled.includes(group) && (most !== 1 || least !== 1),
+        );
         const { maker, context, longest, takes } = detailsOf(tables, model, prefixes);
         return [
           {

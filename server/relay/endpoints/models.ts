@@ -1,9 +1,9 @@
 /** Lists or describes the models a key may use, in the caller's protocol. */
 import { AppError } from '../../contract/errors.ts';
+import { mayUseGroup } from '../../contract/key-groups.ts';
 import { atFactor, channelFactorIn } from '../../contract/pricing/channel-factor.ts';
 import { completionPriceOf, priceOfRatio } from '../../contract/pricing/format.ts';
 import { resolvePrices } from '../../contract/pricing/tables.ts';
-import { mayUseGroup } from '../../contract/key-groups.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { ModelOffer } from '../../protocols/definition.ts';

@@ -227,11 +227,7 @@ const orders = new WeakMap<RelaySettings, Map<string, readonly string[]>>();
 const maxOrders = 10_000;
 
 /** @throws AppError group_disabled. */
-function orderedGroups(
-  text: string,
-  userGroup: string,
-  settings: RelaySettings,
-): Pick<Principal, 'group' | 'groups'> {
+function orderedGroups(text: string, userGroup: string, settings: RelaySettings): Pick<Principal, 'group' | 'groups'> {
   const known = orders.get(settings) ?? new Map<string, readonly string[]>();
   if (known.size >= maxOrders) known.clear();
   orders.set(settings, known);

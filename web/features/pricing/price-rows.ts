@@ -18,7 +18,8 @@ export interface PriceRow extends PriceItem {
 const rounded = (value: number): number => Number(value.toFixed(6));
 
 /** Of the dearest channel: a request costs no more. */
-export const mostFactor = ({ channel_factors: factors }: PriceItem, group: string): number => factors?.[group]?.most ?? 1;
+export const mostFactor = ({ channel_factors: factors }: PriceItem, group: string): number =>
+  factors?.[group]?.most ?? 1;
 
 /** Models the group can use first; then per token before per call, gpt first, then the alphabet. */
 export function rowsFor(list: PriceList, group: string, search: string): readonly PriceRow[] {

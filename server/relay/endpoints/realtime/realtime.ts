@@ -7,7 +7,13 @@ import { planFor, type ReserveCore, reserve } from '../../admission/reserve.ts';
 import { finishFailed, type Refusal } from '../../delivery/settle.ts';
 import type { Authorize } from '../../intake/authorize.ts';
 import { checkModelName } from '../../intake/members.ts';
-import { inServingGroup, type ParsedRequest, type Peer, type Principal, requestWithoutBody } from '../../intake/parsed-request.ts';
+import {
+  inServingGroup,
+  type ParsedRequest,
+  type Peer,
+  type Principal,
+  requestWithoutBody,
+} from '../../intake/parsed-request.ts';
 import type { RequestIds } from '../../intake/request-id.ts';
 import type { AttemptSummary } from '../../shared/failure.ts';
 import type { RelayState } from '../../state/state.ts';
