@@ -299,6 +299,16 @@ const followOnPostgres: Types['follow'] = (table, columns) => [
 const sharedFor = (types: Types): readonly Migration[] =>
   shared.map((one) => ({ ...one, statements: one.statements(types) }));
 
+/** Labels of keys, budgets of labels and end users, and what a single request may take. */
+const limits = '0023-limits';
+const budgetHolders = "holder IN ('token', 'user', 'group', 'label', 'end_user', 'site')";
+const budgetPeriods = "period IN ('5h', 'day', 'week', 'month', 'total', 'request')";
+const budgetColumns =
+  'id, holder, subject, period, unit, amount, zone, raise_amount, raise_until, counted, created_at, updated_at';
+const followedOfBudgets = 'holder, subject, period, unit, amount, zone, raise_amount, raise_until';
+const followedOfTokens =
+  'name, key_hmac, status, expires_at, unlimited, quota_limit, model_limits_enabled, model_limits, allow_ips, group_name, day_budget, month_budget, rpm_limit, tpm_limit, concurrency_limit, deleted_at, old_key_hmac, old_key_until, labels';
+
 /** The first schema is in no row: a database that has it was made by an earlier build. */
 const first: Migration = { name: '0001-initial', statements: [], breaks: true };
 
@@ -379,6 +389,36 @@ export const sqliteMigrations: readonly Migration[] = [
   }),
   // A build from before does not read the journal beside the file, and must not open it.
   { name: '0017-journal', statements: [] },
+  {
+    // Rules of columns stand in the table's text alone, so the table is made anew.
+    name: limits,
+    statements: [
+      "ALTER TABLE tokens ADD COLUMN labels TEXT NOT NULL DEFAULT ''",
+      ...followOnSqlite('tokens', followedOfTokens),
+      'ALTER TABLE budgets RENAME TO budgets_before',
+      `CREATE TABLE budgets (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  holder TEXT NOT NULL CHECK (${budgetHolders}),
+  subject TEXT NOT NULL DEFAULT '',
+  period TEXT NOT NULL CHECK (${budgetPeriods}),
+  unit TEXT NOT NULL CHECK (unit IN ('money', 'requests', 'tokens')),
+  amount INTEGER NOT NULL CHECK (amount >= 0),
+  zone TEXT NOT NULL DEFAULT '',
+  raise_amount INTEGER NOT NULL DEFAULT 0 CHECK (raise_amount >= 0),
+  raise_until INTEGER NOT NULL DEFAULT 0,
+  counted INTEGER NOT NULL DEFAULT 0,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  UNIQUE (holder, subject, period, unit)
+) STRICT`,
+      `INSERT INTO budgets SELECT ${budgetColumns} FROM budgets_before`,
+      // Ids are never given out again: uses of late settlements name them.
+      "DELETE FROM sqlite_sequence WHERE name = 'budgets'",
+      "UPDATE sqlite_sequence SET name = 'budgets' WHERE name = 'budgets_before'",
+      'DROP TABLE budgets_before',
+      ...followNewOnSqlite('budgets', 'id', followedOfBudgets),
+    ],
+  },
 ].sort((one, other) => (one.name < other.name ? -1 : 1));
 
 export const postgresMigrations: readonly Migration[] = [
@@ -431,6 +471,17 @@ export const postgresMigrations: readonly Migration[] = [
     follow: followOnPostgres,
     followNew: followNewOnPostgres,
   }),
+  {
+    name: limits,
+    statements: [
+      `ALTER TABLE tokens ADD COLUMN labels text COLLATE "C" NOT NULL DEFAULT ''`,
+      ...followOnPostgres('tokens', followedOfTokens),
+      'ALTER TABLE budgets DROP CONSTRAINT budgets_holder_check',
+      `ALTER TABLE budgets ADD CONSTRAINT budgets_holder_check CHECK (${budgetHolders})`,
+      'ALTER TABLE budgets DROP CONSTRAINT budgets_period_check',
+      `ALTER TABLE budgets ADD CONSTRAINT budgets_period_check CHECK (${budgetPeriods})`,
+    ],
+  },
 ];
 
 /** @param schema name of a file's newest migration. */

@@ -150,6 +150,8 @@ export const tables = {
       last_ip: text.optional(''),
       /** `key` = its user copies it; `agent` = a program that signed in, whose key nobody knows. */
       kind: text.optional('key'),
+      /** Comma separated: whose budgets bound it besides. */
+      labels: text.optional(''),
     },
     {
       // Pages are counted and skipped in the index alone: deleted tokens are not in it.
@@ -177,6 +179,7 @@ export const tables = {
         'deleted_at',
         'old_key_hmac',
         'old_key_until',
+        'labels',
       ],
       postgres: {
         columns: {
@@ -388,10 +391,10 @@ export const tables = {
   budgets: table(
     {
       id: serial,
-      holder: text.check("holder IN ('token', 'user', 'group', 'site')"),
-      /** Id of the token or user, name of the group; '' = the site. */
+      holder: text.check("holder IN ('token', 'user', 'group', 'label', 'end_user', 'site')"),
+      /** Id of the token or user (of `end_user` the token whose end users they are), name of the group or label; '' = the site. */
       subject: text.default(''),
-      period: text.check("period IN ('5h', 'day', 'week', 'month', 'total')"),
+      period: text.check("period IN ('5h', 'day', 'week', 'month', 'total', 'request')"),
       unit: text.check("unit IN ('money', 'requests', 'tokens')"),
       amount: int.check('amount >= 0'),
       /** IANA name; '' = UTC. */

@@ -10,7 +10,10 @@ export const budgetHolders = ['token', 'user', 'group', 'site'] as const;
 export type BudgetHolder = (typeof budgetHolders)[number];
 
 /** Five hours begin with the first use; day, week (from Monday) and month follow the calendar of a zone; the total never ends. */
-export const budgetWindows = ['5h', 'day', 'week', 'month', 'total'] as const;
+export const countedWindows = ['5h', 'day', 'week', 'month', 'total'] as const;
+export type CountedWindow = (typeof countedWindows)[number];
+/** `request` bounds each request by itself, in tokens alone: its prompt and its longest answer; nothing of it is counted. */
+export const budgetWindows = [...countedWindows, 'request'] as const;
 export type BudgetWindow = (typeof budgetWindows)[number];
 
 /** Money is quota. */
@@ -68,7 +71,7 @@ const zoneReach = 16 * 3600;
  * The window that `at` lies in. Days in a zone have 23, 24 or 25 hours.
  * @param at epoch seconds. @param since when the window of five hours at hand began; 0 = none did.
  */
-export function spanOf(window: BudgetWindow, zone: string, at: number, since = 0): Span {
+export function spanOf(window: CountedWindow, zone: string, at: number, since = 0): Span {
   if (window === 'total') return always;
   if (window === '5h') {
     const start = since > 0 && at < since + fiveHours ? since : Math.floor(at);

@@ -1,5 +1,5 @@
 /** What bounds a key, and which of it is nearest to its end: what agents show of a budget, in headers and when they ask. */
-import { budgetWindows } from './budgets.ts';
+import { countedWindows } from './budgets.ts';
 import { nextPeriod } from './period.ts';
 import type { BudgetUse, TokenLimits } from './snapshot.ts';
 
@@ -40,7 +40,7 @@ export function allBudgets(funds: KeyFunds, limits: TokenLimits | null, isFree: 
 }
 
 /** From the shorter to what never ends. */
-const order: readonly BudgetUse['kind'][] = [...budgetWindows, 'key', 'balance'];
+const order: readonly BudgetUse['kind'][] = [...countedWindows, 'key', 'balance'];
 
 /** The same with those that the key or its user has for a window, the shorter first. */
 export const withWindows = (uses: readonly BudgetUse[], windows: readonly BudgetUse[]): readonly BudgetUse[] =>

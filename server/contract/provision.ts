@@ -123,7 +123,7 @@ const provisionedBudget = z.strictObject({
   /** Username; absent = the first administrator. */
   owner: optional(named),
   window: z.enum(budgetWindows),
-  /** Absent = money. */
+  /** Absent = money, tokens for the window `request`. */
   unit: optional(z.enum(budgetUnits)),
   /** Money as elsewhere in the file; of requests and tokens a number. */
   amount,

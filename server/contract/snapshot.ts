@@ -1,6 +1,6 @@
 /** What the relay knows: plain data published by the control thread, never read from SQL by the relay itself. */
 
-import type { BudgetSnapshot, BudgetWindow } from './budgets.ts';
+import type { BudgetSnapshot, CountedWindow } from './budgets.ts';
 import type { UnsupportedOfChannel } from './unsupported-members.ts';
 import type { VirtualModel } from './virtual-models.ts';
 
@@ -57,7 +57,7 @@ export interface RateUse {
 }
 
 /** What bounds a key: its budget of a day or month, one that it or its user has for a window, its limit, or the balance of its user. */
-export type BudgetKind = BudgetWindow | 'key' | 'balance';
+export type BudgetKind = CountedWindow | 'key' | 'balance';
 
 /** How much of a budget is used; what open requests hold is not. */
 export interface BudgetUse {

@@ -53,8 +53,8 @@ const amountText = ({ unit }: Pick<Budget, 'unit'>, amount: number, money: Money
 const holderText = ({ holder, subject, name }: Budget): string =>
   holder === 'site' ? holder : `${holder} ${name === '' ? subject : name}`;
 
-const shareText = ({ used, bound }: Budget): string =>
-  bound === 0 ? '' : `${Math.floor((Math.min(used, bound) / bound) * 100)}%`;
+const shareText = ({ window, used, bound }: Budget): string =>
+  window === 'request' || bound === 0 ? '' : `${Math.floor((Math.min(used, bound) / bound) * 100)}%`;
 
 export const list: CommandRun = async (context, flags) => {
   const client = await context.client();
@@ -68,7 +68,7 @@ export const list: CommandRun = async (context, flags) => {
       { name: 'holder', value: holderText },
       { name: 'window', value: ({ window }) => window },
       { name: 'unit', value: ({ unit }) => unit },
-      { name: 'used', value: (row) => amountText(row, row.used, money), right: true },
+      { name: 'used', value: (row) => (row.window === 'request' ? '' : amountText(row, row.used, money)), right: true },
       { name: 'amount', value: (row) => amountText(row, row.bound, money), right: true },
       { name: 'share', value: shareText, right: true },
       { name: 'resets', value: ({ resets }) => (resets === null ? '' : isoTime(resets)) },
@@ -85,7 +85,7 @@ async function show(context: Context, row: Budget, result?: string): Promise<voi
   context.output.object(
     result === undefined ? row : { result, ...row },
     [
-      `${holderText(row)}  ${window}  ${amount(used)} / ${amount(bound)}${unit === 'money' ? '' : ` ${unit}`}`,
+      `${holderText(row)}  ${window}  ${window === 'request' ? '' : `${amount(used)} / `}${amount(bound)}${unit === 'money' ? '' : ` ${unit}`}`,
       ...(zone === '' ? [] : [context.say(`时区 ${zone}`, `time zone ${zone}`)]),
       ...(isRaised
         ? [
@@ -112,7 +112,8 @@ export const set: CommandRun = async (context, flags) => {
   const client = await context.client();
   const named = await holderOf(client, flags);
   if (named === null) throw new AppError('input_needed', { flags: '--token | --user | --group | --site' });
-  const unit = wordOf(text(flags.unit), budgetUnits, '--unit') ?? 'money';
+  const span = wordOf(window, budgetWindows, '--window');
+  const unit = wordOf(text(flags.unit), budgetUnits, '--unit') ?? (span === 'request' ? 'tokens' : 'money');
   const { quotaPerUnit } = unit === 'money' ? await moneyOf(context) : { quotaPerUnit: 1 };
   const amountOf = (value: string | undefined, flag: string): number | undefined =>
     value === undefined
@@ -125,7 +126,7 @@ export const set: CommandRun = async (context, flags) => {
   if (raise !== undefined && raise > 0 && until === undefined) throw new AppError('input_needed', { flags: '--until' });
   const made = await client.call('budget.set', {
     ...named,
-    window: wordOf(window, budgetWindows, '--window'),
+    window: span,
     unit,
     amount: amountOf(written, '--amount'),
     zone: text(flags.zone),

@@ -35,8 +35,8 @@ export const budgetRows: readonly CommandRow[] = [
       ...holders,
       {
         flag: '--window <word>',
-        zh: `时段：${budgetWindows.join(' ')}（5h 从首次使用算起）`,
-        en: `window: ${budgetWindows.join(', ')}; 5h begins with the first use`,
+        zh: `时段：${budgetWindows.join(' ')}（5h 从首次使用算起；request 为每次请求的 tokens）`,
+        en: `window: ${budgetWindows.join(', ')}; 5h begins with the first use, request bounds the tokens of each request`,
       },
       {
         flag: '--amount <amount>',
@@ -45,8 +45,8 @@ export const budgetRows: readonly CommandRow[] = [
       },
       {
         flag: '--unit <word>',
-        zh: `单位：${budgetUnits.join(' ')}（默认 money）`,
-        en: `unit: ${budgetUnits.join(', ')} (default: money)`,
+        zh: `单位：${budgetUnits.join(' ')}（默认 money；时段 request 只用 tokens）`,
+        en: `unit: ${budgetUnits.join(', ')} (default: money; tokens with the window request)`,
       },
       {
         flag: '--zone <name>',
@@ -62,6 +62,7 @@ export const budgetRows: readonly CommandRow[] = [
       'budget set --group default --window 5h --unit requests --amount 200',
       'budget set --site --window month --amount 1000usd --zone Asia/Shanghai',
       'budget set --site --window day --amount 5usd --raise 9usd --until 24h',
+      'budget set --token ci --window request --amount 32000',
     ],
     load: async () => (await import('./budget.ts')).set,
   },

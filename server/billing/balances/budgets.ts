@@ -10,9 +10,9 @@ import {
   type BudgetParts,
   type BudgetSnapshot,
   type BudgetUnit,
-  type BudgetWindow,
   budgetUnits,
-  budgetWindows,
+  type CountedWindow,
+  countedWindows,
   spanOf,
 } from '../../contract/budgets.ts';
 import type { BudgetUse } from '../../contract/snapshot.ts';
@@ -22,10 +22,10 @@ import { holderStripe, type Memory } from './shared-memory.ts';
 export const HolderSlot = {
   held: 0,
   starts: budgetUnits.length,
-  used: budgetUnits.length + budgetWindows.length,
+  used: budgetUnits.length + countedWindows.length,
 } as const;
 /** That are changed. */
-const countedCells = HolderSlot.used + budgetWindows.length * budgetUnits.length;
+const countedCells = HolderSlot.used + countedWindows.length * budgetUnits.length;
 export const holderCells = 32;
 
 /** What a request asks of budgets, or holds of them; 0 = nothing in this unit. */
@@ -43,7 +43,7 @@ const needIn = ({ money, requests, tokens }: BudgetNeed, unit: number): number =
 /** A budget that has too little left. */
 export interface HolderShortage {
   readonly holder: BudgetHolder;
-  readonly window: BudgetWindow;
+  readonly window: CountedWindow;
   readonly unit: BudgetUnit;
   readonly remain: number;
   /** In the unit. */
@@ -56,6 +56,12 @@ export interface HolderShortage {
 /** Where a slot's use of a budget is. */
 export const usedCell = (window: number, unit: number): number => HolderSlot.used + window * budgetUnits.length + unit;
 
+/** Whose uses are counted. */
+interface CountedBudget extends BudgetSnapshot {
+  readonly window: CountedWindow;
+}
+const isCounted = (budget: BudgetSnapshot): budget is CountedBudget => budget.window !== 'request';
+
 /** One budget of a holder. */
 class Bound {
   readonly window: number;
@@ -63,8 +69,8 @@ class Bound {
   private start = 0;
   private end = Number.NEGATIVE_INFINITY;
 
-  constructor(readonly budget: BudgetSnapshot) {
-    this.window = budgetWindows.indexOf(budget.window);
+  constructor(readonly budget: CountedBudget) {
+    this.window = countedWindows.indexOf(budget.window);
     this.unit = budgetUnits.indexOf(budget.unit);
   }
 
@@ -92,6 +98,8 @@ export class BudgetedHolder {
   readonly stripe: number;
   private readonly cells: Float64Array;
   private readonly bounds: readonly Bound[];
+  /** Of each request by itself. */
+  private readonly perRequest: readonly BudgetSnapshot[];
 
   constructor(
     private readonly memory: Memory,
@@ -101,7 +109,15 @@ export class BudgetedHolder {
   ) {
     this.stripe = holderStripe(slot);
     this.cells = memory.cells(slot, holderCells);
-    this.bounds = budgets.map((budget) => new Bound(budget));
+    this.bounds = budgets.filter(isCounted).map((budget) => new Bound(budget));
+    this.perRequest = budgets.filter((budget) => !isCounted(budget));
+  }
+
+  /** Tokens that a request may read and write; Infinity = as many as it likes. */
+  requestTokens(now: number): number {
+    let least = Number.POSITIVE_INFINITY;
+    for (const budget of this.perRequest) least = Math.min(least, amountOf(budget, now));
+    return least;
   }
 
   /** What is left in a unit: of the budget with the least; Infinity where none bounds it. A hint without the lock. @param held what open requests hold counts as used. */

@@ -4,7 +4,7 @@
  * are cheaper than finding out when the last thread has forgotten it.
  */
 
-import { type BudgetSnapshot, budgetUnits, budgetWindows } from '../../contract/budgets.ts';
+import { type BudgetSnapshot, budgetUnits, countedWindows } from '../../contract/budgets.ts';
 import type { TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
 import { systemTimers, type Timers } from '../../contract/timers.ts';
 
@@ -217,7 +217,8 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
       const key = holderKey(holder, subject);
       const slot = holders.get(key) ?? memory.allocate(holderCells);
       holders.set(key, slot);
-      const place = { slot, window: budgetWindows.indexOf(window), unit: budgetUnits.indexOf(unit) };
+      if (window === 'request') continue;
+      const place = { slot, window: countedWindows.indexOf(window), unit: budgetUnits.indexOf(unit) };
       budgets.set(id, place);
       const started = slot + HolderSlot.starts + place.window;
       if (!knowsBudgets && use.at > memory.get(started)) memory.set(started, use.at);

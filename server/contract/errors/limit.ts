@@ -218,6 +218,14 @@ export const admissionErrors = {
     '{who} 同时进行的请求已达上限 {limit}，请稍后重试',
     '{who} has reached its limit of {limit} concurrent requests; retry when one has finished',
   ),
+  request_tokens: row(
+    400,
+    'invalid_request_error',
+    2,
+    'client',
+    '本次请求最多可达 {need} tokens（提示词与最长回答），每次请求最多允许 {most} tokens：请缩短提示词，或降低回答长度上限',
+    'This request may take {need} tokens (its prompt and its longest answer); a single request may take {most}. Shorten the prompt, or ask for a shorter answer',
+  ),
   token_budget_day: row(
     429,
     'insufficient_quota',

@@ -99,8 +99,8 @@ export function createBudgets({
     const at = seconds();
     const window = windowOf(row);
     const began = row.window_at ?? 0;
-    const span = spanOf(window, row.zone, at, began);
-    const isCurrent = row.window_at !== null && span.start <= began;
+    const span = window === 'request' ? null : spanOf(window, row.zone, at, began);
+    const isCurrent = span !== null && row.window_at !== null && span.start <= began;
     return {
       id: row.id,
       holder: row.holder as BudgetHolder,
@@ -115,7 +115,7 @@ export function createBudgets({
       bound: amountOf({ amount: row.amount, raise: row.raise_amount, raiseUntil: row.raise_until }, at),
       used: isCurrent ? (row.used ?? 0) : 0,
       window_at: isCurrent ? began : null,
-      resets: window === 'total' || (window === '5h' && !isCurrent) ? null : span.end,
+      resets: span === null || window === 'total' || (window === '5h' && !isCurrent) ? null : span.end,
       created_time: row.created_at,
       updated_time: row.updated_at,
     };
@@ -152,9 +152,10 @@ export function createBudgets({
 
   /** Brings what was used before into the use of the window at hand. */
   const count = async (row: BudgetRow): Promise<void> => {
+    const window = windowOf(row);
     // Five hours begin with the first use after the budget was made.
-    if (row.period === '5h') return;
-    const windowAt = spanOf(windowOf(row), row.zone, seconds()).start;
+    if (window === '5h' || window === 'request') return;
+    const windowAt = spanOf(window, row.zone, seconds()).start;
     const missing = await repository.missing({
       ...{ id: row.id, holder: row.holder as BudgetHolder, subject: row.subject },
       ...{ unit: row.unit as BudgetUnit, from: windowAt },
@@ -193,10 +194,12 @@ export function createBudgets({
       const { holder, window, unit, amount } = fields;
       if (!Number.isSafeInteger(amount) || amount < 0 || amount > maxQuota)
         throw new AppError('params_invalid', { detail: 'amount' });
+      if (window === 'request' && unit !== 'tokens')
+        throw new AppError('params_invalid', { detail: 'unit: tokens (window request)' });
       const own = await repository.of(holder, subject);
       const known = own.find((row) => row.period === window && row.unit === unit);
       const ofWindow = own.find((row) => row.period === window);
-      const zone = fields.zone ?? ofWindow?.zone ?? '';
+      const zone = window === 'request' ? '' : (fields.zone ?? ofWindow?.zone ?? '');
       if (!isZone(zone)) throw new AppError('params_invalid', { detail: `zone ${zone}` });
       const raise = fields.raise ?? known?.raise_amount ?? 0;
       const until = fields.raise_until ?? known?.raise_until ?? 0;

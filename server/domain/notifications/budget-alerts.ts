@@ -4,7 +4,7 @@ import type { Database } from '../../../db/open.ts';
 import { createAlertsRepository } from '../../../db/repositories/alerts.ts';
 import { createTokensRepository } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
-import type { BudgetWindow } from '../../contract/budgets.ts';
+import type { CountedWindow } from '../../contract/budgets.ts';
 import { Role, UserStatus } from '../../contract/enum.ts';
 import { savedLanguage, textIn } from '../../contract/language.ts';
 import type { BudgetsService, BudgetView } from '../budgets/service.ts';
@@ -21,7 +21,7 @@ interface Bilingual {
   readonly en: string;
 }
 
-const windows: Readonly<Record<BudgetWindow, Bilingual>> = {
+const windows: Readonly<Record<CountedWindow, Bilingual>> = {
   '5h': { zh: '五小时的预算', en: 'five-hour budget' },
   day: { zh: '按天的预算', en: 'daily budget' },
   week: { zh: '按周的预算', en: 'weekly budget' },

@@ -46,7 +46,7 @@ export async function applyBudgets(
 
   const changes: ProvisionChange[] = [];
   for (const budget of expected) {
-    const { window, unit = 'money', zone } = budget;
+    const { window, unit = window === 'request' ? 'tokens' : 'money', zone } = budget;
     const { holder, subject, name } = await namedBy(budget);
     const amount = unit === 'money' ? amountOf('amount', budget.amount, quotaPerUnit) : Number(budget.amount);
     const about = { kind: 'budget', name: `${name} ${window} ${unit}` } as const;

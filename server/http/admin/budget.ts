@@ -8,7 +8,7 @@ export const budgetHandlers: HandlersOf<
   'budget.list': ({ services, input: { holder, subject } }) => services.budgets.list(holder, subject),
   'budget.get': ({ services, input }) => services.budgets.get(input.id),
   'budget.set': async ({ services, input, reply }) => {
-    const { holder, window, unit = 'money', amount, ...more } = input;
+    const { holder, window, unit = window === 'request' ? 'tokens' : 'money', amount, ...more } = input;
     const missing = Object.entries({ holder, window, amount }).flatMap(([name, value]) =>
       value === undefined ? [name] : [],
     );

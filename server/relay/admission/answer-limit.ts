@@ -7,7 +7,7 @@ import { looseName } from '../../protocols/shared/member-name.ts';
 import { keepsLimit, limitIn, wrappersIn } from '../../routing/offers.ts';
 import { editMembers, outline } from '../intake/json-text.ts';
 import { exactBody, type ParsedRequest } from '../intake/parsed-request.ts';
-import { type AnswerLimit, type Estimate, limitOf, minThinking, reserveFor } from './meter.ts';
+import { type AnswerLimit, type Estimate, limitOf, minThinking, mostTokens, reserveFor } from './meter.ts';
 import type { Plan } from './plan.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -74,8 +74,39 @@ export function shorten(
   const mostHeld = held === null ? most : affordableOutput(held.estimate, held.available / 2);
   const half = Math.floor(Math.min(most, mostHeld) / answer.choices);
   const thought = Math.min(answer.thought, Math.max(least, Math.min(Math.floor(half / 2), half - min)));
-  const limit = Math.max(min, Math.min(half - thought, requested));
-  const { route } = plan;
+  return withAnswer(parsed, plan, Math.max(min, Math.min(half - thought, requested)), thought);
+}
+
+/**
+ * The same request with the longest answer that keeps prompt and answer within so many tokens.
+ * @returns null where the client names how long the answer may get, no limit can be written, or the prompt leaves no room for an answer of worth.
+ */
+export function fitTokens(
+  parsed: ParsedRequest,
+  plan: Plan,
+  most: number,
+): { readonly parsed: ParsedRequest; readonly plan: Plan } | null {
+  const { estimate } = plan;
+  const { answer, maxTokens } = estimate;
+  if (answer === null || answer.named) return null;
+  const room = Math.floor((most - (mostTokens(estimate) - maxTokens)) / answer.choices);
+  const min = minWorth(estimate, parsed.body);
+  const least = leastThought(answer);
+  if (room < min + least) return null;
+  const thought = Math.min(answer.thought, Math.max(least, Math.min(Math.floor(room / 2), room - min)));
+  return withAnswer(parsed, plan, Math.min(answer.tokens, room - thought), thought);
+}
+
+/** @param limit tokens of one answer, at most what the request may write. @param thought those that the limit does not count. @returns null when no limit can be written. */
+function withAnswer(
+  parsed: ParsedRequest,
+  plan: Plan,
+  limit: number,
+  thought: number,
+): { readonly parsed: ParsedRequest; readonly plan: Plan } | null {
+  const { estimate, route } = plan;
+  const { answer } = estimate;
+  if (answer === null) return null;
   const { keepLimits } = route.offers;
   const keeps = (channel: ChannelSnapshot): boolean => keepsLimit(channel, plan.settings, parsed.model);
   const candidates = keepLimits ? plan.candidates : plan.candidates.filter(keeps);

@@ -15,7 +15,7 @@ import type { UpstreamFailure } from '../shared/failure.ts';
 import type { RelayState } from '../state/state.ts';
 import type { Admission } from './limits.ts';
 import type { ChainTargetRequest, RequestChain, Reservation } from './reservation.ts';
-import { planFor, type ReserveCore, reserve } from './reserve.ts';
+import { planFor, type ReserveCore, reserve, targetWithin } from './reserve.ts';
 import { TargetAdmission } from './target-admission.ts';
 
 /** No channel can serve the target. */
@@ -45,7 +45,12 @@ const tooDear: ReadonlySet<string> = new Set([
 ]);
 
 /** Another target's group may have room, or the target may take fewer tokens. */
-const tooMany: ReadonlySet<string> = new Set(['limit_rpm', 'limit_tpm', 'limit_concurrency']);
+const tooMany: ReadonlySet<string> = new Set([
+  'limit_rpm',
+  'limit_tpm',
+  'limit_concurrency',
+  'request_tokens',
+]);
 
 /** @returns null = another target would meet the same, or must not be asked for it. */
 function failureOf({
@@ -159,7 +164,12 @@ export class ChainRun implements RequestChain {
     try {
       for (let target = this.next(); target !== null; target = this.next()) {
         this.targetAdmission?.aim(target.principal);
-        const passedOver = await reservation.retarget(target);
+        const within = targetWithin(this.core, target, reservation.mostTokens);
+        if (within === null) {
+          this.walk.limited();
+          continue;
+        }
+        const passedOver = await reservation.retarget(within);
         if (passedOver === null) return true;
         if (passedOver === 'limits') this.walk.limited();
         else this.walk.skipped(passedOver);

@@ -253,6 +253,16 @@ export class Reservation {
     return this.holders;
   }
 
+  /** Tokens that its prompt and its longest answer may take together; Infinity = as many as they like. */
+  get mostTokens(): number {
+    const { holders, core } = this;
+    if (holders === null) return Number.POSITIVE_INFINITY;
+    const now = core.now() / 1000;
+    let least = Number.POSITIVE_INFINITY;
+    for (const holder of holders) least = Math.min(least, holder.requestTokens(now));
+    return least;
+  }
+
   get isHeld(): boolean {
     return this.hold?.ok === true;
   }
@@ -419,7 +429,7 @@ export class Reservation {
   /** The prompt was counted: before anything is held, it may cost less. */
   recount(estimate: Estimate, counts: PromptCounts): void {
     this.promptCounts = counts;
-    if (estimate.reserveAmount >= this.maxCost) return;
+    if (estimate.reserveAmount > this.maxCost) return;
     this.currentPlan = { ...this.currentPlan, estimate };
     this.held = estimate.reserveAmount;
     this.maxCost = estimate.reserveAmount;

@@ -6,7 +6,7 @@ import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import { countedTexts, minCount, sumOf } from '../intake/prompt.ts';
 import { shortage } from '../shared/quota-numbers.ts';
 import type { RelayState } from '../state/state.ts';
-import { affordableOutput, leastThought, minWorth, shorten } from './answer-limit.ts';
+import { affordableOutput, fitTokens, leastThought, minWorth, shorten } from './answer-limit.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import type { Evidence, Likely } from './evidence.ts';
 import { checkStorage } from './gate.ts';
@@ -23,7 +23,7 @@ import type { Limits } from './limits.ts';
 import { type Estimate, estimate, mostTokens, reserveFor } from './meter.ts';
 import { type Lack, maxWaitSeconds } from './money-queue.ts';
 import { makePlan, type Plan, type PlanDeps } from './plan.ts';
-import { type Reservation, type ReservationCore, smallShare } from './reservation.ts';
+import { type ChainTargetRequest, type Reservation, type ReservationCore, smallShare } from './reservation.ts';
 import { fewestSearches, withFewerSearches } from './search-limit.ts';
 import type { SiteRates } from './site-rates.ts';
 
@@ -71,9 +71,63 @@ type Shortens = 'no' | 'unlessHeld' | 'yes';
  * At once where the most that the request can cost fits the balance; a prompt whose bound does not fit is counted first, and
  * what other requests of the user hold is waited for.
  * What is refused holds nothing; its admission is the caller's to withdraw.
- * @throws AppError rate_limited, limit_tpm, token_budget_*, *_exhausted, storage_unavailable.
+ * @throws AppError request_tokens, rate_limited, limit_tpm, token_budget_*, budget_*, *_exhausted, storage_unavailable.
  */
 export function reserve(core: ReserveCore, reservation: Reservation): void | Promise<void> {
+  const most = reservation.mostTokens;
+  if (mostTokens(reservation.plan.estimate) <= most) return reserveWithin(core, reservation);
+  return shortenTo(core, reservation, most).then(() => reserveWithin(core, reservation));
+}
+
+/**
+ * Brings prompt and answer within what a single request may take: the prompt is counted where its bound is too much, and the
+ * answer is made shorter where its client does not say how long it may get. @throws AppError request_tokens
+ */
+async function shortenTo(core: ReserveCore, reservation: Reservation, most: number): Promise<void> {
+  const { texts, objects } = reservation.parsed.prompt;
+  if (texts.length + objects.length > 0) await recount(core, reservation);
+  const target = withinTokens(core, reservation, most);
+  if (target !== reservation) reservation.planShorter(target.parsed, target.plan, null);
+}
+
+/** @returns the same where it is within. @throws AppError request_tokens */
+function withinTokens<Target extends Pick<Reservation, 'parsed' | 'plan'>>(
+  { state }: Pick<ReserveCore, 'state'>,
+  target: Target,
+  most: number,
+): Target | Pick<Reservation, 'parsed' | 'plan'> {
+  const { parsed, plan } = target;
+  if (mostTokens(plan.estimate) <= most) return target;
+  const shorter = state.settings.passThrough ? null : fitTokens(parsed, plan, most);
+  if (shorter === null) throw tooManyTokens(parsed, plan, most);
+  return shorter;
+}
+
+/** It names the least that would do. */
+function tooManyTokens({ body }: ParsedRequest, { estimate }: Plan, most: number): AppError {
+  const { answer, maxTokens } = estimate;
+  const isOurs = answer !== null && !answer.named;
+  const output = isOurs ? (minWorth(estimate, body) + leastThought(answer)) * answer.choices : maxTokens;
+  const need = Math.max(most + 1, mostTokens(estimate) - maxTokens + output);
+  return new AppError('request_tokens', { need: String(need), most: String(most) });
+}
+
+/** Another target of a virtual model within the same bound. @returns null = it is not. */
+export function targetWithin(
+  core: Pick<ReserveCore, 'state'>,
+  target: ChainTargetRequest,
+  most: number,
+): ChainTargetRequest | null {
+  try {
+    const { parsed, plan } = withinTokens(core, target, most);
+    return plan === target.plan ? target : { ...target, parsed, plan };
+  } catch (error) {
+    if (error instanceof AppError) return null;
+    throw error;
+  }
+}
+
+function reserveWithin(core: ReserveCore, reservation: Reservation): void | Promise<void> {
   const { allowance } = reservation.plan.settings;
   const share = allowance === 0 ? noAllowance : { most: allowance, nodes: core.state.nodes().recent };
   reservation.reserveUnder(share);
@@ -280,6 +334,15 @@ const shortestOf = ({ likely, plan, max, parsed }: Reservation): number =>
   leastOf(likely?.size ?? plan.estimate, max, parsed);
 
 async function countAndReserve(core: ReserveCore, reservation: Reservation, shortens: Shortens): Promise<boolean> {
+  await recount(core, reservation);
+  findEvidence(core, reservation);
+  const decideNow = () => checkAndReserve(core, reservation, shortens) === true;
+  const { account, budgetHolders: holders } = reservation;
+  return holders === null ? account.locked(decideNow) : account.lockedWithHolders(holders, decideNow);
+}
+
+/** Counts the prompt. */
+async function recount(core: ReserveCore, reservation: Reservation): Promise<void> {
   const { parsed, plan } = reservation;
   const texts = countedTexts(parsed.prompt);
   const rest = isTight(reservation) ? core.evidence.restOf(reservation) : null;
@@ -288,10 +351,6 @@ async function countAndReserve(core: ReserveCore, reservation: Reservation, shor
   const counted =
     plan.estimate.answer?.model.countable === true ? tokens : Math.max(tokens * otherEncodings, minCount(texts));
   reservation.recount(estimate(parsed, plan, counted), { all: tokens, rest: all[texts.length] ?? null });
-  findEvidence(core, reservation);
-  const decideNow = () => checkAndReserve(core, reservation, shortens) === true;
-  const { account, budgetHolders: holders } = reservation;
-  return holders === null ? account.locked(decideNow) : account.lockedWithHolders(holders, decideNow);
 }
 
 /** More than there is was asked for. @returns false where it stays as it is. @throws AppError where no answer that can be paid for is worth asking for. */

@@ -29,7 +29,8 @@ const amountText = (t: TFunction, money: Money, unit: Budget['unit'], amount: nu
   unit === 'money' ? money(amount) : t(`budgets.of.${unit}`, { count: amount, shown: grouped(amount) });
 
 function Used({ budget, t, money }: Pick<BudgetColumnsOptions, 't' | 'money'> & { readonly budget: Budget }) {
-  const { used, bound, unit } = budget;
+  const { used, bound, unit, window } = budget;
+  if (window === 'request') return t('budgets.most', { most: amountText(t, money, unit, bound) });
   const share = bound === 0 ? 1 : Math.min(1, used / bound);
   const color = share >= 1 ? 'bg-danger-solid' : share >= nearly ? 'bg-warning-solid' : 'bg-success-solid';
   return (
@@ -86,7 +87,7 @@ export function budgetColumns({
       id: 'used',
       header: t('budgets.used'),
       key: true,
-      sort: ({ used, bound }) => (bound === 0 ? 1 : used / bound),
+      sort: ({ window, used, bound }) => (window === 'request' ? 0 : bound === 0 ? 1 : used / bound),
       cell: (budget) => <Used budget={budget} t={t} money={money} />,
     },
     {
@@ -116,7 +117,9 @@ export function budgetColumns({
           name={holderName(t, budget)}
           quick={[{ id: 'edit', content: t('app.edit'), icon: 'edit', onPick: () => onEdit(budget) }]}
           more={[
-            { id: 'reset', content: t('budgets.reset'), onPick: () => onReset(budget) },
+            ...(budget.window === 'request'
+              ? []
+              : [{ id: 'reset', content: t('budgets.reset'), onPick: () => onReset(budget) }]),
             { id: 'delete', content: t('app.delete'), danger: true, onPick: () => onRemove(budget) },
           ]}
         />

@@ -66,10 +66,11 @@ export function BudgetDrawer({ budget, onClose, onSaved }: BudgetDrawerProps) {
   const amountIn = (unit: BudgetUnit, text: string, empty?: number): number =>
     valueIn(unit === 'money' ? moneyOf(text, details, budgetMoneyBounds) : parseNumber(text, budgetCountBounds), empty);
   const { typed, field, ...form } = useForm(first, async ({ hours, ...fields }) => {
-    const { unit } = fields;
+    const unit = unitOf(fields);
     const raise = amountIn(unit, fields.raise, 0);
     await call('budget.set', {
       ...fields,
+      unit,
       subject: await subjectOf(fields, t('budgets.noUser', { name: fields.subject })),
       amount: amountIn(unit, fields.amount),
       raise,
@@ -79,10 +80,10 @@ export function BudgetDrawer({ budget, onClose, onSaved }: BudgetDrawerProps) {
   });
   const amountField = (name: 'amount' | 'raise', empty?: string) => {
     const shared = { label: t(`budgets.${name}`), empty, ...field(name) };
-    return typed.unit === 'money' ? (
+    return unitOf(typed) === 'money' ? (
       <MoneyField {...shared} bounds={budgetMoneyBounds} />
     ) : (
-      <NumberField {...shared} bounds={budgetCountBounds} unit={t(`budgets.units.${typed.unit}`)} />
+      <NumberField {...shared} bounds={budgetCountBounds} unit={t(`budgets.units.${unitOf(typed)}`)} />
     );
   };
   const isNew = budget === null;
@@ -124,12 +125,14 @@ export function BudgetDrawer({ budget, onClose, onSaved }: BudgetDrawerProps) {
           disabled={!isNew}
           {...field('window')}
         />
-        <SelectField
-          label={t('budgets.unit')}
-          options={budgetUnits.map((name) => [name, t(`budgets.units.${name}`)] as const)}
-          disabled={!isNew}
-          {...field('unit')}
-        />
+        {typed.window === 'request' ? null : (
+          <SelectField
+            label={t('budgets.unit')}
+            options={budgetUnits.map((name) => [name, t(`budgets.units.${name}`)] as const)}
+            disabled={!isNew}
+            {...field('unit')}
+          />
+        )}
         {amountField('amount')}
         {['day', 'week', 'month'].includes(typed.window) ? (
           <TextField
@@ -155,6 +158,9 @@ export function BudgetDrawer({ budget, onClose, onSaved }: BudgetDrawerProps) {
     </Sheet>
   );
 }
+
+/** A single request is bounded in tokens alone. */
+const unitOf = ({ window, unit }: Pick<Typed, 'window' | 'unit'>): BudgetUnit => (window === 'request' ? 'tokens' : unit);
 
 /** People are named, the API takes their ids. @throws ApiError where no user has that name. */
 async function subjectOf({ holder, subject }: Pick<Typed, 'holder' | 'subject'>, unknown: string): Promise<string> {

@@ -418,7 +418,7 @@ export class RealtimeConversation implements Conversation {
   }
 
   #exhausted(): AppError {
-    return new AppError('user_exhausted', shortage(0, 1, this.#core.state.settings));
+    return this.#turnReservation.tooLong() ?? new AppError('user_exhausted', shortage(0, 1, this.#core.state.settings));
   }
 
   // Ends.

@@ -1,6 +1,7 @@
 /** Holds for every answer of a conversation before it runs; where the balance has less, for a shorter one that is asked for instead. */
 
-import { highestQuotaOf } from '../../../contract/pricing/charge.ts';
+import { AppError } from '../../../contract/errors.ts';
+import { completionTokensOf, highestQuotaOf, promptTokensOf } from '../../../contract/pricing/charge.ts';
 import type { Prices } from '../../../contract/pricing/price.ts';
 import type { Usage } from '../../../protocols/canonical.ts';
 import type { Json } from '../../../protocols/shared/json.ts';
@@ -23,16 +24,23 @@ export interface TurnReservation {
   update(fresh: boolean): number | null;
   /** Something was delivered. @returns false when it cannot be carried. */
   delivered(): boolean;
+  /** Why the last answer was not carried, where that was its length: a single request may take no more tokens. null = it was the money. */
+  tooLong(): AppError | null;
 }
 
 /** @param otherUsage what else comes on the same bill. */
 export function createTurnReservation(
-  charge: Pick<Reservation, 'reserved' | 'extendTo'>,
+  charge: Pick<Reservation, 'reserved' | 'extendTo' | 'mostTokens'>,
   prices: Prices,
   turns: Turns,
   otherUsage: () => Usage,
 ): TurnReservation {
+  /** Of the answer that is too long; 0 = none is. */
+  let needed = 0;
   const isAffordable = (next: Usage | null): boolean => {
+    const tokens = next === null ? 0 : Math.ceil(promptTokensOf(next) + completionTokensOf(next));
+    needed = tokens > charge.mostTokens ? tokens : 0;
+    if (needed > 0) return false;
     const more = otherUsage();
     const due = more === emptyUsage ? turns.max() : sum(turns.max(), more);
     const usage = next === null ? due : sum(due, next);
@@ -55,6 +63,8 @@ export function createTurnReservation(
   const limitNow = (): number => lowered ?? turns.session.limit();
 
   return {
+    tooLong: () =>
+      needed === 0 ? null : new AppError('request_tokens', { need: String(needed), most: String(charge.mostTokens) }),
     affordsAnswer: (response) => isAffordable(turns.next(response, turns.session.limitOf(response))),
     affordsSpeech: () => isAffordable(turns.session.acceptsAudio() ? turns.next(null, limitNow()) : null),
     ask(response) {
