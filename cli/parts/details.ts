@@ -44,6 +44,7 @@ const chinese: Readonly<Record<string, string>> = {
   old_key_until: '旧密钥有效至',
   link_until: '链接有效至',
   last_ip: '最近使用地址',
+  labels: '标签',
   type: '类型',
   test_model: '测试模型',
   weight: '权重',

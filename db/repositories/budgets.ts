@@ -1,5 +1,5 @@
 /** Budgets, with what was used in their newest window. */
-import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
+import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
 import type { BudgetHolder, BudgetUnit } from '../../server/contract/budgets.ts';
 import type { Database } from '../open.ts';
 import type { BudgetsTable } from '../schema/tables.ts';
@@ -19,7 +19,7 @@ export interface UseSought {
   readonly from: number;
 }
 
-export function createBudgetsRepository({ query }: Database) {
+export function createBudgetsRepository({ query, engine }: Database) {
   const rows = () =>
     query
       .selectFrom('budgets')
@@ -34,9 +34,15 @@ export function createBudgetsRepository({ query }: Database) {
       .selectAll('budgets')
       .select(['use.window_at', 'use.used']);
 
-  /** Of a key what stands in the log, of the others what stands in the hours: by whole hours. */
+  const isIn = (list: RawBuilder<unknown>, one: RawBuilder<unknown>) =>
+    engine === 'sqlite' ? sql`instr(${list}, ${one}) > 0` : sql`strpos(${list}, ${one}) > 0`;
+  /** Keys that have the label now. */
+  const labelled = (column: 'id' | 'user_id', label: string) =>
+    sql`SELECT ${sql.ref(column)} FROM tokens WHERE labels <> '' AND ${isIn(sql`',' || labels || ','`, sql`${`,${label},`}`)}`;
+
+  /** Of a key, or of the keys of a label, what stands in the log, of the others what stands in the hours: by whole hours. */
   const settled = ({ holder, subject, unit, from }: UseSought) => {
-    if (holder !== 'token') {
+    if (holder !== 'token' && holder !== 'label') {
       const column = unit === 'money' ? sql.ref('quota') : unit === 'tokens' ? sql.ref('tokens') : sql.ref('count');
       const whose =
         holder === 'user'
@@ -53,8 +59,11 @@ export function createBudgetsRepository({ query }: Database) {
           ? sql`coalesce(sum(prompt_tokens + completion_tokens), 0)`
           : sql`count(*)`;
     const id = Number(subject);
-    return sql`SELECT ${amount} FROM logs WHERE user_id = (SELECT user_id FROM tokens WHERE id = ${id})
-      AND token_id = ${id} AND type = 2 AND created_at >= ${from} AND (quota > 0 OR prompt_tokens + completion_tokens > 0)`;
+    const whose =
+      holder === 'token'
+        ? sql`user_id = (SELECT user_id FROM tokens WHERE id = ${id}) AND token_id = ${id}`
+        : sql`user_id IN (${labelled('user_id', subject)}) AND token_id IN (${labelled('id', subject)})`;
+    return sql`SELECT ${amount} FROM logs WHERE ${whose} AND type = 2 AND created_at >= ${from} AND (quota > 0 OR prompt_tokens + completion_tokens > 0)`;
   };
 
   return {

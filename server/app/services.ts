@@ -291,7 +291,9 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
   const deps = withDefaults(partial);
   const report = deps.report ?? (() => undefined);
   const options = await createOptions(deps);
-  const users = createUsers(deps);
+  const budgets = createBudgets(deps);
+  const defaults = createBudgetDefaults({ options, budgets });
+  const users = createUsers({ ...deps, defaults });
   const logs = createLogs(deps);
   const setup = createSetup({ ...deps, users, options, engine: deps.database.engine });
   const unsupportedMembers = createUnsupportedMembers({ database: deps.database, now: deps.now });
@@ -306,7 +308,6 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     }),
   });
   const virtualModels = createVirtualModels(deps);
-  const budgets = createBudgets(deps);
   const chains = createChainExplanation({
     channels: createChannelsRepository(deps.database),
     virtualModels: virtualModels.list,
@@ -314,7 +315,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     acceptsUnset: () => options.get('SelfUseModeEnabled'),
     mayUse: (userGroup, group) => mayUseGroup(groupRules(options), userGroup, group),
   });
-  const tokens = createTokens(deps);
+  const tokens = createTokens({ ...deps, defaults });
   const audit = createAudit(deps);
   const affiliate = createAffiliate({ ...deps, options, randomInt });
   const signIn = createSignIn(deps, options, users);

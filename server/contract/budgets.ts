@@ -5,8 +5,11 @@
 
 import { nextPeriod, periodStart } from './period.ts';
 
-/** Who is bounded. A group's budget is shared by all of its users, whatever group their keys choose. */
-export const budgetHolders = ['token', 'user', 'group', 'site'] as const;
+/**
+ * Who is bounded. A group's budget is shared by all of its users, whatever group their keys choose; a label's by all keys that
+ * have it, whoever owns them.
+ */
+export const budgetHolders = ['token', 'user', 'group', 'label', 'site'] as const;
 export type BudgetHolder = (typeof budgetHolders)[number];
 
 /** Five hours begin with the first use; day, week (from Monday) and month follow the calendar of a zone; the total never ends. */
@@ -27,7 +30,7 @@ export const fiveHours = 5 * 3600;
 export interface BudgetSnapshot {
   readonly id: number;
   readonly holder: BudgetHolder;
-  /** Id of the key or user, name of the group, '' = the site. */
+  /** Id of the key or user, name of the group or label, '' = the site. */
   readonly subject: string;
   readonly window: BudgetWindow;
   readonly unit: BudgetUnit;
@@ -39,6 +42,28 @@ export interface BudgetSnapshot {
   readonly raiseUntil: number;
   /** What was used in the window that began at `at`, when the row was read. */
   readonly use: { readonly at: number; readonly used: number };
+}
+
+/** A budget that new keys or users get. */
+export interface DefaultBudget {
+  readonly window: BudgetWindow;
+  readonly unit: BudgetUnit;
+  /** As it was written: of money also `5usd`. */
+  readonly amount: string;
+  readonly zone: string;
+}
+
+/** `WINDOW AMOUNT [UNIT] [ZONE]`, such as `month 20usd`, `5h 200 requests`, `request 32000`, `day 5usd money Asia/Shanghai`. @returns null = it is none. */
+export function defaultBudgetIn(line: string): DefaultBudget | null {
+  const [named, amount = '', ...more] = line.trim().split(/\s+/);
+  const window = budgetWindows.find((word) => word === named);
+  const usual: BudgetUnit = window === 'request' ? 'tokens' : 'money';
+  const unit = budgetUnits.find((word) => word === more[0]) ?? usual;
+  const [zone = '', ...rest] = more[0] === unit ? more.slice(1) : more;
+  const isAmount = unit === 'money' ? /^\d+(\.\d+)?(usd)?$/i.test(amount) : /^\d{1,15}$/.test(amount);
+  if (window === undefined || !isAmount || rest.length > 0 || !isZone(zone)) return null;
+  if (window === 'request' && (unit !== 'tokens' || zone !== '')) return null;
+  return { window, unit, amount, zone };
 }
 
 /** Three numbers for each budget that a settlement counts in: its id, when its window began, and its unit's place in `budgetUnits`. */

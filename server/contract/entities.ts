@@ -63,6 +63,8 @@ export const tokenShape = z.object({
   last_ip: z.string(),
   /** `agent` = a program that signed in, whose `key` is ''; absent = a key to copy. */
   kind: z.optional(z.string()),
+  /** Comma separated, whose budgets bound it besides; absent = it has none. */
+  labels: z.optional(z.string()),
   /** Always null: a deleted token is listed nowhere. */
   DeletedAt: z.null(),
 });

@@ -1,5 +1,6 @@
 /** The kinds an option value can have: each checks the stored text and says in both languages what is wrong with it. */
 import { isAddressPart } from './address-part.ts';
+import { type DefaultBudget, defaultBudgetIn } from './budgets.ts';
 import { isNetwork } from './networks.ts';
 import { bucketOptions } from './pricing/bucket.ts';
 import { isTermName, pricedMembers } from './pricing/modifiers.ts';
@@ -52,6 +53,28 @@ export const lines: OptionKind<readonly string[]> = {
       .split('\n')
       .map((line) => line.trim())
       .filter((line) => line !== ''),
+};
+
+/** Budgets that new keys or users get, one a line; each window and unit once. */
+export const defaultBudgets: OptionKind<readonly DefaultBudget[]> = {
+  name: 'lines',
+  clean: (value) => lines.parse(value).join('\n'),
+  check(value) {
+    const seen = new Set<string>();
+    for (const line of lines.parse(value)) {
+      const budget = defaultBudgetIn(line);
+      const what = budget === null ? '' : `${budget.window} ${budget.unit}`;
+      if (budget === null)
+        return {
+          zh: `无法识别：${line}；写法如 month 20usd、5h 200 requests、request 32000`,
+          en: `not a budget: ${line}; write month 20usd, 5h 200 requests or request 32000`,
+        };
+      if (seen.has(what)) return { zh: `重复：${what}`, en: `twice: ${what}` };
+      seen.add(what);
+    }
+    return null;
+  },
+  parse: (value) => lines.parse(value).flatMap((line) => defaultBudgetIn(line) ?? []),
 };
 
 const notAnAddress: Issue = { zh: '必须以 http:// 或 https:// 开头', en: 'must start with http:// or https://' };

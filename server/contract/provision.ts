@@ -89,6 +89,7 @@ const provisionedToken = z.strictObject({
   concurrency_limit: optional(rate),
   day_budget: optional(amount),
   month_budget: optional(amount),
+  labels: optional(list),
 });
 export type ProvisionedToken = z.infer<typeof provisionedToken>;
 
@@ -122,6 +123,8 @@ const provisionedBudget = z.strictObject({
   token: optional(named),
   /** Username; absent = the first administrator. */
   owner: optional(named),
+  /** All keys that have it. */
+  label: optional(named),
   window: z.enum(budgetWindows),
   /** Absent = money, tokens for the window `request`. */
   unit: optional(z.enum(budgetUnits)),

@@ -91,6 +91,8 @@ export interface TokenSnapshot {
   /** Addresses or CIDR ranges; empty = everywhere. */
   readonly allowIps: readonly string[];
   readonly group: string;
+  /** Whose budgets bound it besides; absent = it has none. */
+  readonly labels?: readonly string[];
   /** null = none is set. */
   readonly limits: TokenLimits | null;
   /** As the ledger counted them when the row was read. */

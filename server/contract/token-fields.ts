@@ -5,6 +5,9 @@ import { maxQuota } from './pricing/share.ts';
 
 export const rateLimitNames = ['rpm_limit', 'tpm_limit', 'concurrency_limit'] as const;
 export const budgetNames = ['day_budget', 'month_budget'] as const;
+/** Labels of a key: a request touches the budgets of each. */
+export const maxLabels = 2;
+const maxLabelLength = 64;
 /** A limit is stored as 0 where there is none. */
 export const maxRateLimit = 999_999_999_999;
 
@@ -15,6 +18,8 @@ export interface TokenLimits {
   /** Epoch seconds; -1 = never. */
   readonly expired_time?: number | undefined;
   readonly allow_ips?: string | undefined;
+  /** Comma separated. */
+  readonly labels?: string | undefined;
   readonly day_budget?: number | undefined;
   readonly month_budget?: number | undefined;
   readonly rpm_limit?: number | undefined;
@@ -25,6 +30,7 @@ export interface TokenLimits {
 export type TokenIssue =
   | { readonly code: 'token_expiry_invalid' | 'token_expiry_past'; readonly params: Readonly<Record<string, never>> }
   | { readonly code: 'token_amount'; readonly params: { readonly field: string; readonly limit: number } }
+  | { readonly code: 'token_labels'; readonly params: { readonly most: number; readonly length: number } }
   | { readonly code: 'token_addresses'; readonly params: { readonly address: string } };
 
 /** The first entry that is neither an address nor a network; separators alone, which would lift the limit, are wrong too. */
@@ -33,6 +39,22 @@ export function wrongNetwork(text: string): string | undefined {
   const said = text.trim();
   return entries.length === 0 && said !== '' ? said : entries.find((entry) => !isNetwork(entry));
 }
+
+/** As they are stored: each once, in the order in which they were given. */
+export const labelsIn = (text: string): readonly string[] => [
+  ...new Set(
+    text
+      .split(',')
+      .map((label) => label.trim())
+      .filter((label) => label !== ''),
+  ),
+];
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what no label has.
+const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029,]/;
+
+export const isLabel = (label: string): boolean =>
+  label !== '' && label === label.trim() && label.length <= maxLabelLength && !controls.test(label);
 
 /**
  * The first thing that is wrong. What is stored may be sent back as it is: consoles send whole records, of keys that have
@@ -47,6 +69,9 @@ export function tokenIssue(given: TokenLimits, stored: TokenLimits | null, now: 
   }
   const wrong = addresses === undefined || addresses === stored?.allow_ips ? undefined : wrongNetwork(addresses);
   if (wrong !== undefined) return { code: 'token_addresses', params: { address: wrong } };
+  const labels = labelsIn(given.labels ?? '');
+  if (given.labels !== stored?.labels && (labels.length > maxLabels || !labels.every(isLabel)))
+    return { code: 'token_labels', params: { most: maxLabels, length: maxLabelLength } };
   const amounts = [
     { field: 'remain_quota', value: quota, min: Math.min(0, stored?.remain_quota ?? 0), max: maxQuota },
     ...budgetNames.map((field) => ({ field, value: given[field], min: 0, max: maxQuota })),

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { type BudgetWindow, fiveHours, isZone, spanOf } from '../../server/contract/budgets.ts';
+import { type CountedWindow, fiveHours, isZone, spanOf } from '../../server/contract/budgets.ts';
 
 const at = (text: string) => Date.parse(text) / 1000;
-const span = (window: BudgetWindow, zone: string, text: string) => {
+const span = (window: CountedWindow, zone: string, text: string) => {
   const { start, end } = spanOf(window, zone, at(text));
   return [new Date(start * 1000).toISOString(), (end - start) / 3600];
 };

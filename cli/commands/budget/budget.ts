@@ -30,13 +30,14 @@ function wordOf<Word extends string>(
 /** Whose it is by the flags; null = nobody is named. @throws AppError usage, not_found, user_unknown */
 async function holderOf(
   client: Client,
-  { token, user, group, site }: FlagValues,
+  { token, user, group, label, site }: FlagValues,
 ): Promise<{ readonly holder: BudgetHolder; readonly subject: string } | null> {
-  const [key, person, members] = [text(token), text(user), text(group)];
-  if ([key, person, members, site === true ? '' : undefined].filter((one) => one !== undefined).length > 1)
-    throw new AppError('usage', { detail: '--token | --user | --group | --site' });
+  const [key, person, members, labelled] = [text(token), text(user), text(group), text(label)];
+  if ([key, person, members, labelled, site === true ? '' : undefined].filter((one) => one !== undefined).length > 1)
+    throw new AppError('usage', { detail: '--token | --user | --group | --label | --site' });
   if (site === true) return { holder: 'site', subject: '' };
   if (members !== undefined) return { holder: 'group', subject: members };
+  if (labelled !== undefined) return { holder: 'label', subject: labelled };
   if (person !== undefined) {
     const { findUser } = await import('../user/user.ts');
     return { holder: 'user', subject: String((await findUser(client, person)).id) };
@@ -111,7 +112,7 @@ export const set: CommandRun = async (context, flags) => {
   });
   const client = await context.client();
   const named = await holderOf(client, flags);
-  if (named === null) throw new AppError('input_needed', { flags: '--token | --user | --group | --site' });
+  if (named === null) throw new AppError('input_needed', { flags: '--token | --user | --group | --label | --site' });
   const span = wordOf(window, budgetWindows, '--window');
   const unit = wordOf(text(flags.unit), budgetUnits, '--unit') ?? (span === 'request' ? 'tokens' : 'money');
   const { quotaPerUnit } = unit === 'money' ? await moneyOf(context) : { quotaPerUnit: 1 };

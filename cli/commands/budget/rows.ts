@@ -6,6 +6,7 @@ const holders: readonly Flag[] = [
   { flag: '--token <name>', zh: '令牌（编号或自己的令牌名称）', en: 'a key: its id, or the name of one of your own' },
   { flag: '--user <name>', zh: '用户（名称或编号）', en: 'a user, by name or id' },
   { flag: '--group <name>', zh: '该分组的全体用户', en: 'all users of a group together' },
+  { flag: '--label <name>', zh: '带有该标签的全部令牌', en: 'all keys with a label together' },
   { flag: '--site', zh: '全站', en: 'the whole site' },
 ];
 

@@ -21,6 +21,12 @@ const fields: readonly Flag[] = [
   },
   { flag: '--group <name>', zh: '分组', en: 'group' },
   {
+    flag: '--label <list>',
+    zh: '标签，逗号分隔，预算可按标签设置；留空为去除',
+    en: 'labels, comma separated, which budgets may be set for; empty removes them',
+    clears: true,
+  },
+  {
     flag: '--day-budget <amount>',
     zh: '每日，写法同 --quota；0 也是不限',
     en: 'per day, as --quota; 0 lifts it too',

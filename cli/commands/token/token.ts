@@ -92,6 +92,7 @@ async function fieldsOf(context: Context, flags: FlagValues) {
     ...(models === undefined ? {} : { model_limits_enabled: models !== '', model_limits: models }),
     allow_ips: flags.allowIp === undefined ? undefined : addressesIn(texts(flags.allowIp)),
     group: text(flags.group),
+    labels: text(flags.label),
     day_budget: budgetOf(text(flags.dayBudget), '--day-budget', quotaPerUnit),
     month_budget: budgetOf(text(flags.monthBudget), '--month-budget', quotaPerUnit),
     rpm_limit: limitOf(text(flags.rpm), '--rpm'),

@@ -265,11 +265,15 @@ export interface BudgetCaller {
   readonly userId: number;
   /** The user's own. */
   readonly userGroup: string;
+  /** Of the key; absent = it has none. */
+  readonly labels?: readonly string[] | undefined;
 }
 
 /** One thread's view: who has budgets. Made anew when one changes, which is rare. */
 export class BudgetBook {
   private readonly holders = new Map<string, BudgetedHolder>();
+  /** What each was made of. */
+  private readonly sources = new Map<string, readonly BudgetSnapshot[]>();
 
   /** @param slotOf by `holderKey`; 0 = it has none yet. */
   constructor(
@@ -278,17 +282,24 @@ export class BudgetBook {
   ) {}
 
   set(budgets: readonly BudgetSnapshot[]): void {
-    const { holders, memory } = this;
-    holders.clear();
-    for (const [key, own] of Map.groupBy(budgets, ({ holder, subject }) => holderKey(holder, subject))) {
+    const { holders, sources, memory } = this;
+    const found = Map.groupBy(budgets, ({ holder, subject }) => holderKey(holder, subject));
+    for (const key of holders.keys()) if (!found.has(key)) holders.delete(key);
+    for (const [key, own] of found) {
+      // Each new key may bring budgets of its own: the others stay as they are.
+      const known = holders.has(key) ? sources.get(key) : undefined;
+      if (known?.length === own.length && own.every((budget, at) => budget === known[at])) continue;
       const slot = this.slotOf(key);
       const [first] = own;
-      if (slot !== 0 && first !== undefined) holders.set(key, new BudgetedHolder(memory, slot, first.holder, own));
+      if (slot === 0 || first === undefined) continue;
+      holders.set(key, new BudgetedHolder(memory, slot, first.holder, own));
+      sources.set(key, own);
     }
+    for (const key of sources.keys()) if (!holders.has(key)) sources.delete(key);
   }
 
   /** null = nobody's: nothing of budgets is touched. */
-  of({ tokenId, userId, userGroup }: BudgetCaller): readonly BudgetedHolder[] | null {
+  of({ tokenId, userId, userGroup, labels }: BudgetCaller): readonly BudgetedHolder[] | null {
     if (this.holders.size === 0) return null;
     const found: BudgetedHolder[] = [];
     const add = (key: string) => {
@@ -298,6 +309,7 @@ export class BudgetBook {
     if (tokenId !== 0) add(holderKey('token', String(tokenId)));
     add(holderKey('user', String(userId)));
     add(holderKey('group', userGroup));
+    if (labels !== undefined) for (let at = 0; at < labels.length; at++) add(holderKey('label', labels[at] ?? ''));
     add(holderKey('site', ''));
     return found.length === 0 ? null : found;
   }

@@ -2,6 +2,7 @@
  * What each relay thread has begun and not ended, in shared memory, so that others can end it when the thread is gone: whose
  * it is, what it holds, what was delivered and what it was settled with. A row changes together with the totals it is part of.
  */
+import { maxLabels } from '../../contract/token-fields.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';
 import type { Memory } from './shared-memory.ts';
@@ -42,15 +43,15 @@ export const Row = {
   /** Slots of those whose budgets hold for it, as many as `maxHolders`; 0 = no more. */
   holders: 23,
   /** Tokens that budgets hold for it. */
-  tokensHeld: 27,
+  tokensHeld: 29,
   /** What was used by the last note of it. */
-  usage: 28,
-  ref: 44,
-  model: 52,
-  groupName: 92,
+  usage: 30,
+  ref: 46,
+  model: 54,
+  groupName: 94,
 } as const;
-/** The key, the user, the group and the site. */
-export const maxHolders = 4;
+/** The key, the user, the group, two labels and the site. */
+export const maxHolders = 5 + maxLabels - 1;
 /** The state and the money of a row, at its beginning: they change together with totals, under a lock. */
 export const moneyCells = Row.charged + 1;
 const rowCells = 128;

@@ -52,6 +52,7 @@ const tokenFields = {
   rpm_limit: number,
   tpm_limit: number,
   concurrency_limit: number,
+  labels: text,
 };
 
 export const endpoints = [

@@ -150,6 +150,11 @@ export const catalogueErrors = {
     '{address} is neither an IP address nor a network such as 10.0.0.0/8',
     2,
   ),
+  token_labels: business(
+    '标签最多 {most} 个，每个不超过 {length} 个字符，且不含逗号',
+    'A key has at most {most} labels, each of at most {length} characters and without a comma',
+    2,
+  ),
   token_expired_enable: business(
     '令牌已过期，无法启用，请先修改令牌过期时间，或者设置为永不过期',
     'The token has expired; change its expiry first',

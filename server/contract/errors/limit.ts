@@ -290,6 +290,22 @@ export const admissionErrors = {
     '该用户分组的总预算已用尽：剩余 {remain}，本次需要 {need}',
     'The total budget of this user group is used up: {remain} left, {need} needed',
   ),
+  budget_label: row(
+    429,
+    'insufficient_quota',
+    4,
+    'client',
+    '该令牌标签的预算已用尽：剩余 {remain}，本次需要 {need}，{seconds} 秒后重置',
+    'The budget of a label of this API key is used up: {remain} left, {need} needed; it resets in {seconds} seconds',
+  ),
+  budget_label_total: row(
+    403,
+    'insufficient_quota',
+    4,
+    'client',
+    '该令牌标签的总预算已用尽：剩余 {remain}，本次需要 {need}',
+    'The total budget of a label of this API key is used up: {remain} left, {need} needed',
+  ),
   budget_site: row(
     429,
     'insufficient_quota',

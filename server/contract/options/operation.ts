@@ -360,6 +360,28 @@ export const operationOptions = {
       en: 'How many keys a user may have, and make in a day; 0 is no limit. Administrators are not limited.',
     },
   }),
+  'budgets.new_user': option({
+    kind: defaultBudgets,
+    fallback: '',
+    tab: 'operation',
+    panel: 'quota',
+    label: { zh: '新用户的预算', en: 'Budgets of new users' },
+    help: {
+      zh: '每行一个：时段、数额、单位、时区，如 month 20usd、5h 200 requests。之后可在预算页修改；管理员没有。',
+      en: 'One a line: window, amount, unit, zone, such as month 20usd or 5h 200 requests. Administrators get none.',
+    },
+  }),
+  'budgets.new_key': option({
+    kind: defaultBudgets,
+    fallback: '',
+    tab: 'operation',
+    panel: 'quota',
+    label: { zh: '新令牌的预算', en: 'Budgets of new keys' },
+    help: {
+      zh: '写法同上；request 32000 为每次请求的 tokens。管理员的令牌没有。',
+      en: 'Written the same way; request 32000 bounds the tokens of each request. Keys of administrators get none.',
+    },
+  }),
   PreConsumedQuota: option({
     kind: integer(0),
     fallback: '500',

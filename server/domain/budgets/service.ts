@@ -17,10 +17,11 @@ import {
 } from '../../contract/budgets.ts';
 import { AppError } from '../../contract/errors.ts';
 import { maxQuota } from '../../contract/pricing/charge.ts';
+import { isLabel } from '../../contract/token-fields.ts';
 
 export interface BudgetFields {
   readonly holder: BudgetHolder;
-  /** Id of the key or user, name of the group; nothing for the site. */
+  /** Id of the key or user, name of the group or label; nothing for the site. */
   readonly subject?: string | undefined;
   readonly window: BudgetWindow;
   readonly unit: BudgetUnit;
@@ -36,7 +37,7 @@ export interface BudgetView {
   readonly id: number;
   readonly holder: BudgetHolder;
   readonly subject: string;
-  /** Of the key or user; the group's own; '' = the site, or one that is gone. */
+  /** Of the key or user; the group's or label's own; '' = the site, or one that is gone. */
   readonly name: string;
   readonly window: BudgetWindow;
   readonly unit: BudgetUnit;
@@ -105,7 +106,7 @@ export function createBudgets({
       id: row.id,
       holder: row.holder as BudgetHolder,
       subject: row.subject,
-      name: row.holder === 'group' ? row.subject : (names.get(`${row.holder} ${row.subject}`) ?? ''),
+      name: row.holder === 'group' || row.holder === 'label' ? row.subject : (names.get(`${row.holder} ${row.subject}`) ?? ''),
       window,
       unit: row.unit as BudgetUnit,
       amount: row.amount,
@@ -142,6 +143,11 @@ export function createBudgets({
     if (holder === 'group') {
       if (subject === '') throw new AppError('params_invalid', { detail: 'subject' });
       return subject;
+    }
+    if (holder === 'label') {
+      const label = subject.trim();
+      if (!isLabel(label)) throw new AppError('params_invalid', { detail: 'subject' });
+      return label;
     }
     const id = Number(subject);
     if (!Number.isSafeInteger(id) || id <= 0) throw new AppError('params_invalid', { detail: 'subject' });
@@ -223,6 +229,21 @@ export function createBudgets({
       const id = await repository.create(row);
       if (counts) await inTurn(async () => count(await find(id)));
       return { budget: await view(id), result: 'created' };
+    },
+    /** @throws AppError budget_one_machine, budget_many where so many more have no room. */
+    async needRoom(more: number): Promise<void> {
+      if (more === 0) return;
+      if (database.engine !== 'sqlite') throw new AppError('budget_one_machine');
+      if ((await repository.count()) + more > maxBudgets) throw new AppError('budget_many', { most: maxBudgets });
+    },
+    /** Of a key or user that was made just now: nothing was used before. */
+    async give(holder: 'token' | 'user', id: number, budgets: readonly Omit<BudgetFields, 'holder' | 'subject'>[]) {
+      const at = seconds();
+      for (const { window, unit, amount, zone = '' } of budgets)
+        await repository.create({
+          ...{ holder, subject: String(id), period: window, unit, amount, zone, raise_amount: 0, raise_until: 0 },
+          ...{ counted: 1, created_at: at, updated_at: at },
+        });
     },
     /** Nothing of the window at hand is used from here on. @throws AppError not_found */
     reset(id: number): Promise<BudgetView> {

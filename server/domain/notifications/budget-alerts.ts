@@ -4,7 +4,7 @@ import type { Database } from '../../../db/open.ts';
 import { createAlertsRepository } from '../../../db/repositories/alerts.ts';
 import { createTokensRepository } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
-import type { CountedWindow } from '../../contract/budgets.ts';
+import type { BudgetWindow } from '../../contract/budgets.ts';
 import { Role, UserStatus } from '../../contract/enum.ts';
 import { savedLanguage, textIn } from '../../contract/language.ts';
 import type { BudgetsService, BudgetView } from '../budgets/service.ts';
@@ -21,12 +21,13 @@ interface Bilingual {
   readonly en: string;
 }
 
-const windows: Readonly<Record<CountedWindow, Bilingual>> = {
+const windows: Readonly<Record<BudgetWindow, Bilingual>> = {
   '5h': { zh: '五小时的预算', en: 'five-hour budget' },
   day: { zh: '按天的预算', en: 'daily budget' },
   week: { zh: '按周的预算', en: 'weekly budget' },
   month: { zh: '按月的预算', en: 'monthly budget' },
   total: { zh: '总预算', en: 'total budget' },
+  request: { zh: '单次请求的上限', en: 'limit of a request' },
 };
 
 const whose = ({ holder, name }: BudgetView): Bilingual =>
@@ -36,7 +37,9 @@ const whose = ({ holder, name }: BudgetView): Bilingual =>
       ? { zh: `令牌 ${name}：`, en: `Key ${name}: ` }
       : holder === 'group'
         ? { zh: `分组 ${name}：`, en: `Group ${name}: ` }
-        : { zh: '全站：', en: 'The whole site: ' };
+        : holder === 'label'
+          ? { zh: `标签 ${name}：`, en: `Label ${name}: ` }
+          : { zh: '全站：', en: 'The whole site: ' };
 
 export type BudgetAlerts = ReturnType<typeof createBudgetAlerts>;
 
@@ -64,7 +67,7 @@ export function createBudgetAlerts(deps: {
   const tokens = createTokensRepository(deps.database);
 
   const recipientOf = async ({ holder, subject }: BudgetView): Promise<UserRow | undefined> => {
-    if (holder === 'group' || holder === 'site') return users.firstWithRole(Role.root);
+    if (holder === 'group' || holder === 'label' || holder === 'site') return users.firstWithRole(Role.root);
     const [key] = holder === 'token' ? await tokens.byIds([Number(subject)]) : [];
     const userId = holder === 'user' ? Number(subject) : key?.user_id;
     return userId === undefined ? undefined : (await users.byIds([userId]))[0];

@@ -161,6 +161,7 @@ export async function exportSite(
         concurrency_limit: row.concurrency_limit,
         day_budget: row.day_budget,
         month_budget: row.month_budget,
+        labels: row.labels === '' ? '' : row.labels.split(','),
       }),
     })),
     ...withBudgets(
@@ -172,6 +173,7 @@ export async function exportSite(
         return [
           {
             ...(row.holder === 'site' ? { site: true } : row.holder === 'group' ? { group: row.subject } : {}),
+            ...(row.holder === 'label' ? { label: row.subject } : {}),
             ...(user === undefined ? {} : { user }),
             ...(key === undefined ? {} : { token: key.name, owner: names.get(key.user_id) }),
             ...{ window: row.period, unit: row.unit, amount: row.amount },

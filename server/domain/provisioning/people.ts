@@ -11,7 +11,7 @@ import {
   type ProvisionedUser,
   unlimited,
 } from '../../contract/provision.ts';
-import { tokenIssue } from '../../contract/token-fields.ts';
+import { labelsIn, tokenIssue } from '../../contract/token-fields.ts';
 import { bareKey } from '../../contract/token-key.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Vault } from '../secrets/vault.ts';
@@ -155,13 +155,14 @@ const columnsOf = (
     concurrency_limit: rateOf(token.concurrency_limit),
     day_budget: budget('day_budget'),
     month_budget: budget('month_budget'),
+    labels: token.labels === undefined ? undefined : labelsIn(asText(token.labels)).join(','),
     key_hmac: key === undefined ? undefined : vault.keyHmac(key),
   };
 };
 
 /** The same rules as for a key that is made or changed by itself. A file may outlive the end that it names. @throws AppError params_invalid */
 function checkColumns(name: string, columns: Partial<TokenRow>, row: TokenRow | undefined, now: number): void {
-  const stored = { expired_time: row?.expires_at, allow_ips: row?.allow_ips };
+  const stored = { expired_time: row?.expires_at, allow_ips: row?.allow_ips, labels: row?.labels };
   const issue = tokenIssue({ ...columns, expired_time: columns.expires_at }, stored, now);
   if (issue === null) return;
   const [zh, en] = [formatError(issue.code, issue.params, 'zh'), formatError(issue.code, issue.params, 'en')];

@@ -22,6 +22,7 @@ import type {
   TokenSnapshot,
   UserSnapshot,
 } from '../../contract/snapshot.ts';
+import { labelsIn } from '../../contract/token-fields.ts';
 import { keysInUse } from '../channels/keys.ts';
 import { members } from '../channels/service.ts';
 import { unsupportedOf } from '../channels/unsupported-members.ts';
@@ -182,6 +183,7 @@ const tokenSnapshot = (row: RelayTokenRow): TokenSnapshot => ({
   modelLimits: row.model_limits_enabled === 1 ? members(row.model_limits) : null,
   allowIps: networksIn(row.allow_ips),
   group: row.group_name,
+  ...(row.labels === '' ? {} : { labels: labelsIn(row.labels) }),
   limits: limitsOf(row),
   periods: {
     day: { at: row.day_at, used: row.day_used },

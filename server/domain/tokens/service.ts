@@ -3,14 +3,16 @@ import { createHash, randomBytes, randomInt } from 'node:crypto';
 import type { Updateable } from 'kysely';
 import type { Database } from '../../../db/open.ts';
 import { createTokensRepository, type TokenRow, type TokenSort } from '../../../db/repositories/tokens.ts';
+import { createUsersRepository } from '../../../db/repositories/users.ts';
 import type { TokensTable } from '../../../db/schema/tables.ts';
 import { isSignedFor, readAgentToken } from '../../contract/agent-token.ts';
 import type { Token } from '../../contract/entities.ts';
-import { TokenStatus } from '../../contract/enum.ts';
+import { Role, TokenStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { periodStart } from '../../contract/period.ts';
-import { budgetNames, rateLimitNames, type TokenLimits, tokenIssue } from '../../contract/token-fields.ts';
+import { budgetNames, labelsIn, rateLimitNames, type TokenLimits, tokenIssue } from '../../contract/token-fields.ts';
 import { bareKey, maxTokenNameLength } from '../../contract/token-key.ts';
+import type { BudgetDefaults } from '../budgets/defaults.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 
 /** Fields a client may send; absent = unchanged (update) or default (create). */
@@ -29,6 +31,8 @@ export interface TokenFields {
   readonly rpm_limit?: number | undefined;
   readonly tpm_limit?: number | undefined;
   readonly concurrency_limit?: number | undefined;
+  /** Comma separated. */
+  readonly labels?: string | undefined;
 }
 
 /** `agent` = of a program that signed in: nobody sees its key. */
@@ -57,8 +61,15 @@ const maxGraceHours = 30 * 24;
 const maxLinkHours = 14 * 24;
 
 /** @param owner user id, or null for the operator. */
-export function createTokens(deps: { readonly database: Database; readonly vault: Vault; readonly now: () => number }) {
+export function createTokens(deps: {
+  readonly database: Database;
+  readonly vault: Vault;
+  /** Absent = new keys get no budgets. */
+  readonly defaults?: BudgetDefaults;
+  readonly now: () => number;
+}) {
   const repository = createTokensRepository(deps.database);
+  const users = createUsersRepository(deps.database);
   const seconds = () => Math.floor(deps.now() / 1000);
 
   const view = (row: TokenRow): Token => {
@@ -94,6 +105,7 @@ export function createTokens(deps: { readonly database: Database; readonly vault
         : { old_key_hint: '', old_key_until: 0 }),
       link_until: row.link_until > seconds() ? row.link_until : 0,
       last_ip: row.last_ip,
+      ...(row.labels === '' ? {} : { labels: row.labels }),
       DeletedAt: null,
     };
   };
@@ -159,6 +171,9 @@ export function createTokens(deps: { readonly database: Database; readonly vault
         return Math.max(live, made);
       };
       if ((await count()) >= most) throw new AppError('token_count', { limit: most });
+      const [user] = deps.defaults === undefined ? [] : await users.byIds([owner]);
+      const defaults = user !== undefined && user.role < Role.admin ? deps.defaults : undefined;
+      await defaults?.check('token');
       const id = await repository.create({
         ...columnsOf(fields),
         user_id: owner,
@@ -177,6 +192,8 @@ export function createTokens(deps: { readonly database: Database; readonly vault
         await repository.update(id, owner, { deleted_at: seconds() }, undefined);
         throw new AppError('token_count', { limit: most });
       }
+      // Before anybody has the key.
+      await defaults?.give('token', id);
       return view(await find(id, owner));
     },
     async update(id: number, owner: number | null, fields: TokenFields, statusOnly: boolean): Promise<Token> {
@@ -302,6 +319,7 @@ function columnsOf(fields: TokenFields): Updateable<TokensTable> {
     model_limits: fields.model_limits,
     allow_ips: fields.allow_ips,
     group_name: fields.group,
+    labels: fields.labels === undefined ? undefined : labelsIn(fields.labels).join(','),
     ...Object.fromEntries(limitNames.map((name) => [name, fields[name]])),
   });
 }

@@ -3,8 +3,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository, type Identity, identityColumns, type UserRow } from '../../../db/repositories/users.ts';
 import type { Ledger } from '../../billing/ledger/commands.ts';
-import { UserStatus } from '../../contract/enum.ts';
+import { Role, UserStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import type { BudgetDefaults } from '../budgets/defaults.ts';
 import type { Passwords } from './password.ts';
 
 export interface NewUser {
@@ -32,6 +33,8 @@ export function createUsers(deps: {
   readonly database: Database;
   readonly ledger: Ledger;
   readonly passwords: Passwords;
+  /** Absent = new users get no budgets. */
+  readonly defaults?: BudgetDefaults;
   readonly now: () => number;
 }) {
   const repository = createUsersRepository(deps.database);
@@ -57,9 +60,11 @@ export function createUsers(deps: {
     firstWithRole: repository.firstWithRole,
     count: repository.count,
     findByAccessToken: (token: string): Promise<UserRow | undefined> => repository.findByAccessToken(hashSecret(token)),
-    /** @throws AppError username_taken. */
+    /** @throws AppError username_taken, budget_many, budget_one_machine. */
     async create(user: NewUser): Promise<number> {
       if (await repository.nameTaken(user.username, 0)) throw new AppError('username_taken');
+      const defaults = user.role < Role.admin ? deps.defaults : undefined;
+      await defaults?.check('user');
       const row = {
         username: user.username,
         display_name: user.displayName,
@@ -90,6 +95,7 @@ export function createUsers(deps: {
         // Another request took the name while this password was hashed.
         throw (await repository.nameTaken(user.username, 0)) ? new AppError('username_taken', {}, error) : error;
       });
+      await defaults?.give('user', id);
       if (user.quota > 0) await startingQuota(id, user.quota);
       return id;
     },

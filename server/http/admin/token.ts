@@ -5,6 +5,7 @@ import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { autoGroups, cheapestGroups, isGroupOrder, maxKeyGroups, namedGroups } from '../../contract/key-groups.ts';
 import { scopesAllow } from '../../contract/scopes.ts';
+import { labelsIn } from '../../contract/token-fields.ts';
 import { keyHint } from '../../domain/secrets/vault.ts';
 import type { Actor, Call } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
@@ -62,6 +63,18 @@ async function checkGroup({
   throw new AppError('token_group', { group });
 }
 
+/** What a label bounds is shared by all keys that have it: its owner neither joins nor leaves by himself. @throws AppError role_too_low */
+async function checkLabels({
+  actor,
+  services,
+  input,
+}: Call<{ readonly id?: number; readonly labels?: string | undefined }>) {
+  const { labels, id } = input;
+  if (labels === undefined || actor.via === 'local' || actor.role >= Role.admin) return;
+  const stored = id === undefined ? '' : ((await services.tokens.get(id, ownerOf(actor))).labels ?? '');
+  if (labelsIn(labels).join(',') !== stored) throw new AppError('role_too_low');
+}
+
 export const tokenHandlers: HandlersOf<
   | 'token.list'
   | 'token.search'
@@ -103,6 +116,7 @@ export const tokenHandlers: HandlersOf<
     const { key, owner, ...fields } = call.input;
     if (key !== undefined && call.actor.role < Role.admin) throw new AppError('role_too_low');
     await checkGroup(call);
+    await checkLabels(call);
     const most = call.actor.role >= Role.admin ? 0 : call.services.options.get('token_setting.max_user_tokens');
     const of = (await namedOwner(call, owner)) ?? (await creator(call));
     const isAutomatic = (fields.group ?? '') === '' && call.services.options.get('DefaultUseAutoGroup');
@@ -111,7 +125,10 @@ export const tokenHandlers: HandlersOf<
   },
   'token.update': async (call) => {
     const { services, input, actor } = call;
-    if (input.status_only !== true) await checkGroup(call);
+    if (input.status_only !== true) {
+      await checkGroup(call);
+      await checkLabels(call);
+    }
     return services.tokens.update(input.id, ownerOf(actor), input, input.status_only ?? false);
   },
   'token.key': async ({ services, input, actor }) => {

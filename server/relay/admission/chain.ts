@@ -40,6 +40,8 @@ const tooDear: ReadonlySet<string> = new Set([
   'budget_user_total',
   'budget_group',
   'budget_group_total',
+  'budget_label',
+  'budget_label_total',
   'budget_site',
   'budget_site_total',
 ]);

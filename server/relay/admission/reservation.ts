@@ -1031,7 +1031,8 @@ export class Reservation {
   private budgeted(): readonly BudgetedHolder[] | null {
     const { core, free, tokenId, principal } = this;
     if (free) return null;
-    return core.balances.budgets.of({ tokenId, userId: principal.user.id, userGroup: principal.user.group });
+    const { user, token } = principal;
+    return core.balances.budgets.of({ tokenId, userId: user.id, userGroup: user.group, labels: token?.labels });
   }
 
   /** @param failed nothing was used. @returns undefined = no budget has to do with it. */

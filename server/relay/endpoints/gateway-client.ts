@@ -66,7 +66,8 @@ export async function answerGatewayClient(
       const funds = token === null ? null : await keyBudgets.read(balances.account(user.id, token.id));
       if (token === null || funds === null) throw new AppError('storage_unavailable', { reason: '', seconds: 2 });
       const isFree = isFreeSelfUse(settings, caller);
-      const holders = balances.budgets.of({ tokenId: token.id, userId: user.id, userGroup: user.group });
+      const { labels } = token;
+      const holders = balances.budgets.of({ tokenId: token.id, userId: user.id, userGroup: user.group, labels });
       const budgets = keyBudgets.of(funds, 'all', { limits: token.limits, isFree, holders });
       return Response.json(found.rules.usage(budgets, funds.monthUsed, settings.quotaPerUnit), {
         headers: { 'cache-control': 'no-store' },

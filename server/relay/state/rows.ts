@@ -33,6 +33,7 @@ export class TokenRow implements Members<TokenSnapshot> {
   readonly modelLimits: readonly string[] | null;
   readonly allowIps: readonly string[];
   readonly group: string;
+  readonly labels: readonly string[] | undefined;
   readonly limits: TokenLimits | null;
   readonly periods: TokenSnapshot['periods'];
 
@@ -50,6 +51,7 @@ export class TokenRow implements Members<TokenSnapshot> {
     this.modelLimits = token.modelLimits;
     this.allowIps = token.allowIps.length === 0 ? everywhere : token.allowIps;
     this.group = token.group;
+    this.labels = token.labels;
     this.limits = token.limits;
     this.periods = isUnused(token.periods) ? unused : token.periods;
   }

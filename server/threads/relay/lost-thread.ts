@@ -110,7 +110,9 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
 function budgetedOf({ balances, state }: LostDeps, row: number) {
   const get = (cell: number) => balances.money.memory.get(row + cell);
   const userId = get(Row.userId);
-  return balances.budgets.of({ tokenId: get(Row.tokenId), userId, userGroup: state.user(userId)?.group ?? '' });
+  const tokenId = get(Row.tokenId);
+  const labels = state.token(tokenId)?.labels;
+  return balances.budgets.of({ tokenId, userId, userGroup: state.user(userId)?.group ?? '', labels });
 }
 
 /** Does not wait for threads that are gone: their locks are broken when their turn has come. */

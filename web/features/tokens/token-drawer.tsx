@@ -44,7 +44,7 @@ export function TokenDrawer({ token, details, onClose, onSaved }: TokenDrawerPro
       onSaved(made, true);
     },
     {
-      ...{ token_name_required: 'name', token_name_long: 'name', token_addresses: 'ips' },
+      ...{ token_name_required: 'name', token_name_long: 'name', token_addresses: 'ips', token_labels: 'labels' },
       ...{ token_expiry_invalid: 'expires', token_expiry_past: 'expires' },
     },
   );

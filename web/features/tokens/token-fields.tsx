@@ -19,6 +19,7 @@ import { call } from '../../lib/api.ts';
 import { expiryOf } from '../../lib/expiry.ts';
 import { day, grouped } from '../../lib/format.ts';
 import { useOptionalRead } from '../../lib/read.ts';
+import { isAdmin, useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
 import { namesIn, Sentence } from './key-summary.tsx';
 import { type ModelDetails, requestsFor, useModelDetails } from './model-details.ts';
@@ -158,6 +159,14 @@ function GroupField({ form, field, onChange }: PartProps) {
   );
 }
 
+/** Administrators set them: what a label bounds is shared by all keys that have it. */
+function LabelsField({ field }: PartProps) {
+  const { t } = useTranslation();
+  const user = useUser();
+  if (!isAdmin(user)) return null;
+  return <TextField label={t('tokens.labels')} help={t('tokens.labelsHelp')} autoComplete="off" {...field('labels')} />;
+}
+
 /** How many of them. */
 function CountField({ form, onChange }: PartProps) {
   const { t } = useTranslation();
@@ -282,6 +291,7 @@ export function TokenFields(part: PartProps) {
         <GroupField {...part} />
         {token === null ? <CountField {...part} /> : null}
       </div>
+      <LabelsField {...part} />
       <div className="grid gap-x-3 sm:grid-cols-2">
         <LimitFields {...part} />
         <details className="mb-4 open:col-span-full">

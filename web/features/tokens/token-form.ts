@@ -26,6 +26,8 @@ export interface TokenForm {
   readonly models: readonly string[];
   readonly ips: string;
   readonly group: string;
+  /** Comma separated. */
+  readonly labels: string;
   /** How many are made at once. */
   readonly count: number;
   readonly limits: Readonly<Record<LimitName, string>>;
@@ -59,6 +61,7 @@ export const formOf = (token: Token | null, details: MoneyDetails | null): Token
   models: token?.model_limits_enabled ? namesIn(token.model_limits) : [],
   ips: token?.allow_ips ?? '',
   group: token?.group ?? '',
+  labels: token?.labels ?? '',
   count: 1,
   limits: Object.fromEntries([
     ...budgetNames.map((name) => [name, details === null || !token?.[name] ? '' : moneyIn(token[name], details)]),
@@ -68,7 +71,7 @@ export const formOf = (token: Token | null, details: MoneyDetails | null): Token
 
 /** Of a form whose fields can all be read. @param token as it was opened; null = a new one. */
 export function fieldsOf(form: TokenForm, token: Token | null, details: MoneyDetails) {
-  const { name, amount, spend, models, ips, group, limits } = form;
+  const { name, amount, spend, models, ips, group, labels, limits } = form;
   const before = formOf(token, details);
   // The remaining amount goes down while the form is open: an amount that was not edited is not sent back.
   const untouched = token !== null && amount === before.amount && spend === before.spend;
@@ -84,6 +87,8 @@ export function fieldsOf(form: TokenForm, token: Token | null, details: MoneyDet
     model_limits: models.join(','),
     allow_ips: ips,
     group,
+    // Those of others than administrators stay as they are.
+    ...(labels === before.labels ? {} : { labels }),
     day_budget: budget('day'),
     month_budget: budget('month'),
     ...Object.fromEntries(rateLimitNames.map((limit) => [limit, valueIn(parseNumber(limits[limit], limitBounds), 0)])),
