@@ -394,6 +394,7 @@ export const sqliteMigrations: readonly Migration[] = [
     name: limits,
     statements: [
       "ALTER TABLE tokens ADD COLUMN labels TEXT NOT NULL DEFAULT ''",
+      'ALTER TABLE tokens ADD COLUMN frozen_at INTEGER NOT NULL DEFAULT 0',
       ...followOnSqlite('tokens', followedOfTokens),
       'ALTER TABLE budgets RENAME TO budgets_before',
       `CREATE TABLE budgets (
@@ -475,6 +476,7 @@ export const postgresMigrations: readonly Migration[] = [
     name: limits,
     statements: [
       `ALTER TABLE tokens ADD COLUMN labels text COLLATE "C" NOT NULL DEFAULT ''`,
+      'ALTER TABLE tokens ADD COLUMN frozen_at bigint NOT NULL DEFAULT 0',
       ...followOnPostgres('tokens', followedOfTokens),
       'ALTER TABLE budgets DROP CONSTRAINT budgets_holder_check',
       `ALTER TABLE budgets ADD CONSTRAINT budgets_holder_check CHECK (${budgetHolders})`,

@@ -152,6 +152,8 @@ export const tables = {
       kind: text.optional('key'),
       /** Comma separated: whose budgets bound it besides. */
       labels: text.optional(''),
+      /** When it was disabled because much more was spent with it than usual; 0 = it was not, or was enabled since. */
+      frozen_at: int.optional(0),
     },
     {
       // Pages are counted and skipped in the index alone: deleted tokens are not in it.

@@ -27,6 +27,7 @@ import type { DataFolder } from '../domain/backup/home.ts';
 import { createScheduledBackups, type ScheduledBackups } from '../domain/backup/scheduled.ts';
 import { createMaintenance, type MaintenanceService } from '../domain/backup/service.ts';
 import { type BackupOrder, verifiedBackup } from '../domain/backup/verified.ts';
+import { createBudgetDefaults } from '../domain/budgets/defaults.ts';
 import { type BudgetsService, createBudgets } from '../domain/budgets/service.ts';
 import { type BulkTests, createBulkTests } from '../domain/channels/bulk-tests.ts';
 import { type CapabilityService, createCapabilities } from '../domain/channels/capabilities.ts';

@@ -1,5 +1,5 @@
 /** Daily work: quotas, drawings, words, logs, watching channels. */
-import { choice, decimal, integer, lines, toggle } from '../option-kinds.ts';
+import { choice, decimal, defaultBudgets, integer, lines, toggle } from '../option-kinds.ts';
 import { option } from './row.ts';
 
 const trafficPanel = { tab: 'operation', panel: 'logs', role: 100 } as const;

@@ -106,6 +106,7 @@ export function createTokens(deps: {
       link_until: row.link_until > seconds() ? row.link_until : 0,
       last_ip: row.last_ip,
       ...(row.labels === '' ? {} : { labels: row.labels }),
+      ...(row.frozen_at === 0 || row.status === TokenStatus.enabled ? {} : { frozen_time: row.frozen_at }),
       DeletedAt: null,
     };
   };

@@ -9,6 +9,7 @@ type Members<T> = { readonly [K in keyof T]-?: T[K] | undefined };
 
 const unused: TokenSnapshot['periods'] = { day: { at: 0, used: 0 }, month: { at: 0, used: 0 } };
 const everywhere: readonly string[] = [];
+const unlabelled: readonly string[] = [];
 const preset: UserSnapshot['setting'] = {};
 
 const isUnused = ({ day, month }: TokenSnapshot['periods']): boolean =>
@@ -33,7 +34,7 @@ export class TokenRow implements Members<TokenSnapshot> {
   readonly modelLimits: readonly string[] | null;
   readonly allowIps: readonly string[];
   readonly group: string;
-  readonly labels: readonly string[] | undefined;
+  readonly labels: readonly string[];
   readonly limits: TokenLimits | null;
   readonly periods: TokenSnapshot['periods'];
 
@@ -51,7 +52,7 @@ export class TokenRow implements Members<TokenSnapshot> {
     this.modelLimits = token.modelLimits;
     this.allowIps = token.allowIps.length === 0 ? everywhere : token.allowIps;
     this.group = token.group;
-    this.labels = token.labels;
+    this.labels = token.labels ?? unlabelled;
     this.limits = token.limits;
     this.periods = isUnused(token.periods) ? unused : token.periods;
   }
