@@ -152,7 +152,7 @@ export const tables = {
       kind: text.optional('key'),
       /** Comma separated: whose budgets bound it besides. */
       labels: text.optional(''),
-      /** When it was disabled because much more was spent with it than usual; 0 = it was not, or was enabled since. */
+      /** When it was disabled because much more was spent with it than usual; below 0 = enabled again at that time; 0 = never. */
       frozen_at: int.optional(0),
     },
     {

@@ -28,6 +28,7 @@ import { createScheduledBackups, type ScheduledBackups } from '../domain/backup/
 import { createMaintenance, type MaintenanceService } from '../domain/backup/service.ts';
 import { type BackupOrder, verifiedBackup } from '../domain/backup/verified.ts';
 import { createBudgetDefaults } from '../domain/budgets/defaults.ts';
+import { createLeakStop, type LeakStop } from '../domain/budgets/leak-stop.ts';
 import { type BudgetsService, createBudgets } from '../domain/budgets/service.ts';
 import { type BulkTests, createBulkTests } from '../domain/channels/bulk-tests.ts';
 import { type CapabilityService, createCapabilities } from '../domain/channels/capabilities.ts';
@@ -125,6 +126,7 @@ export interface Services {
   readonly affiliate: AffiliateService;
   readonly quotaAlerts: QuotaAlerts;
   readonly budgetAlerts: BudgetAlerts;
+  readonly leakStop: LeakStop;
   readonly alerts: AlertsService;
   readonly backups: ScheduledBackups;
   readonly channels: ChannelsService;
@@ -251,6 +253,7 @@ function createSignIn(serviceDeps: ReturnType<typeof withDefaults>, options: Opt
 }
 
 type NotificationDeps = ServiceDeps & {
+  readonly audit: AuditService;
   readonly budgets: BudgetsService;
   readonly options: OptionsService;
   readonly sendMail: SendMail;
@@ -266,11 +269,14 @@ type NotificationDeps = ServiceDeps & {
 /** Sends notifications outside of the console. */
 const createNotifications = (deps: NotificationDeps) => {
   const notify = createNotify({ ...deps, secretOf: deps.settings.webhookSecret, fetch: deps.userFetch });
+  const leakStop = createLeakStop({ ...deps, notify });
   return {
     quotaAlerts: createQuotaAlerts({ ...deps, notify }),
     budgetAlerts: createBudgetAlerts({ ...deps, notify }),
+    leakStop,
     alerts: createOperatorAlerts({
       ...deps,
+      leakStop,
       fetch: deps.alertFetch,
       backupMissing: deps.backups.missing,
     }),
@@ -369,6 +375,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     affiliate,
     backups,
     ...createNotifications({
+      audit,
       budgets,
       ...{ ...deps, options, sendMail, settings, backups, report },
       userFetch: reaching(['https:']),

@@ -84,6 +84,20 @@ const alertKinds = {
       en: 'Channel {name} (#{id}) answered {count} requests within the last hour with another model: {models}',
     },
   },
+  budget_used: {
+    label: { zh: '预算将尽', en: 'Budget nearly used' },
+    text: {
+      zh: '{whose} 的预算（{window}）已用 {percent}%：{used}，共 {bound}',
+      en: 'The {window} budget of {whose} is used to {percent}%: {used} of {bound}',
+    },
+  },
+  key_frozen: {
+    label: { zh: '令牌疑似泄露', en: 'Key may have leaked' },
+    text: {
+      zh: '用户 {username} 的令牌 {name}（#{id}）花费远超平时，已被停用',
+      en: 'Key {name} (#{id}) of {username} spent far more than usual and was stopped',
+    },
+  },
   backup_missed: {
     label: { zh: '错过备份', en: 'Backup missed' },
     text: { zh: '定时备份未完成：{reason}', en: 'A scheduled backup is missing: {reason}' },

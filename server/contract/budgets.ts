@@ -12,6 +12,12 @@ import { nextPeriod, periodStart } from './period.ts';
 export const budgetHolders = ['token', 'user', 'group', 'label', 'site'] as const;
 export type BudgetHolder = (typeof budgetHolders)[number];
 
+/** Whose one person it is: told to that person; the others' are told to operators. */
+export const isPersonal = (holder: BudgetHolder): boolean => holder === 'token' || holder === 'user';
+
+/** Percent of which people are warned. */
+export const budgetLevels = [75, 85, 95, 100] as const;
+
 /** Five hours begin with the first use; day, week (from Monday) and month follow the calendar of a zone; the total never ends. */
 export const countedWindows = ['5h', 'day', 'week', 'month', 'total'] as const;
 export type CountedWindow = (typeof countedWindows)[number];

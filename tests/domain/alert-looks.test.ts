@@ -29,6 +29,8 @@ const details = (more: Partial<AlertInputs>): AlertInputs => ({
   isRecent: false,
   defects: null,
   stall: null,
+  budgets: [],
+  frozen: [],
   backupMissing: null,
   ...more,
 });
@@ -149,4 +151,27 @@ test('a relay thread that stood still is reported with its request, one that wor
     { subject: '2', values: { thread: 2, seconds: 2, request: '20261128221455123abcdefgh' } },
   ]);
   expect(conditions.relay_stalled(details({ stall: { ...stall, requestId: '' } }))[0]?.values.request).toBe('—');
+});
+
+test('the highest warning that a budget of a group, a label or the site has passed is one alert, each anew', () => {
+  const budget = (used: number) => ({
+    ...{ id: 3, holder: 'label', subject: 'team-a', name: 'team-a', window: 'day', unit: 'money', amount: 10_000 },
+    ...{ zone: '', raise: 0, raise_until: 0, bound: 10_000, used, window_at: 7, resets: 9, created_time: 1, updated_time: 1 },
+  });
+  const found = (used: number) =>
+    conditions.budget_used(details({ budgets: [budget(used)] as AlertInputs['budgets'] })).map(({ subject }) => subject);
+  expect(found(7499)).toEqual([]);
+  expect(found(7500)).toEqual(['3 7 75']);
+  expect(found(8500)).toEqual(['3 7 85']);
+  expect(found(9999)).toEqual(['3 7 95']);
+  expect(found(10_000)).toEqual(['3 7 100']);
+  const [{ values } = { values: {} }] = conditions.budget_used(
+    details({ budgets: [budget(9500)] as AlertInputs['budgets'] }),
+  );
+  expect(values).toMatchObject({ whose: 'label team-a', window: 'day', percent: 95 });
+});
+
+test('a key that was stopped is named with its owner', () => {
+  const frozen = [{ id: 4, name: 'ci', username: 'mira' }];
+  expect(conditions.key_frozen(details({ frozen }))).toEqual([{ subject: '4', values: frozen[0] }]);
 });

@@ -31,6 +31,7 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   'token_setting.max_user_tokens': [10, relay],
   'budgets.new_user': [10, relay],
   'budgets.new_key': [10, relay],
+  'budgets.leak_stop': [10, relay],
   GitHubOAuthEnabled: [100, signIn],
   GitHubClientId: [100, signIn],
   GitHubClientSecret: [100, secret],

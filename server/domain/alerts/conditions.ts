@@ -1,6 +1,7 @@
 /** How each kind of trouble is seen in the facts: one row each. */
 
 import type { AlertKindName } from '../../contract/alert-kinds.ts';
+import { budgetLevels } from '../../contract/budgets.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { formatQuota } from '../../contract/pricing/format.ts';
 import type { AlertInputs } from './inputs.ts';
@@ -115,6 +116,16 @@ export const conditions: Readonly<Record<AlertKindName, (inputs: AlertInputs) =>
             values: { thread: stall.thread, seconds: Math.round(stall.ms / 1000), request: stall.requestId || '—' },
           },
         ],
+  budget_used: (inputs) =>
+    inputs.budgets.flatMap(({ id, holder, name, window, unit, used, bound, window_at: at }) => {
+      const percent = budgetLevels.findLast((level) => used * 100 >= bound * level);
+      if (percent === undefined) return [];
+      const amount = (value: number) => (unit === 'money' ? money(value, inputs) : `${value} ${unit}`);
+      const whose = name === '' ? holder : `${holder} ${name}`;
+      const values = { whose, window, percent, used: amount(used), bound: amount(bound) };
+      return [{ subject: `${id} ${at} ${percent}`, values }];
+    }),
+  key_frozen: ({ frozen }) => frozen.map((key) => ({ subject: String(key.id), values: { ...key } })),
   backup_missed: ({ backupMissing }) =>
     backupMissing === null ? [] : [{ subject: '', values: { reason: backupMissing.slice(0, 300) } }],
 };

@@ -3,10 +3,13 @@ import type { Database } from '../../../db/open.ts';
 import { createAlertsRepository, type ExpiringItem } from '../../../db/repositories/alerts.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createTrafficRepository } from '../../../db/repositories/traffic.ts';
+import { budgetLevels, isPersonal } from '../../contract/budgets.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { resolvePrices } from '../../contract/pricing/tables.ts';
 import { healthyStorage, type RelayStall, type StorageStatus } from '../../contract/storage.ts';
 import { servingPrefix } from '../../providers/import-names.ts';
+import type { LeakStop } from '../budgets/leak-stop.ts';
+import type { BudgetsService, BudgetView } from '../budgets/service.ts';
 import type { ChannelHealthStatus } from '../channels/routes.ts';
 import type { OptionsService } from '../options/service.ts';
 import { createChannelStates } from '../traffic/states.ts';
@@ -38,6 +41,10 @@ export interface AlertInputs {
   readonly otherModels: ReadonlyMap<number, { readonly count: number; readonly models: string }>;
   /** A relay thread that stood still within the last hour; null = none did. */
   readonly stall: RelayStall | null;
+  /** Of groups, labels and the site, from the first warning on. */
+  readonly budgets: readonly BudgetView[];
+  /** Keys that were stopped within the last hour because they may have leaked. */
+  readonly frozen: readonly { readonly id: number; readonly name: string; readonly username: string }[];
   /** Why there is no backup that should be there; null = there is, or none is wanted. */
   readonly backupMissing: string | null;
 }
@@ -53,6 +60,8 @@ export interface AlertInputsDeps {
   readonly freeBytes: () => number | null;
   /** When the certificate of an address expires, epoch seconds; null = it is not known. */
   readonly certificateEnd: (url: string) => Promise<number | null>;
+  readonly budgets: Pick<BudgetsService, 'nearlyUsed'>;
+  readonly leakStop: Pick<LeakStop, 'stoppedSince'>;
   readonly backupMissing: () => string | null;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -154,6 +163,8 @@ export function createAlertInputs(deps: AlertInputsDeps) {
       defects: deps.defects?.() ?? null,
       otherModels: await otherModelsOf(now),
       stall: stall !== null && now - stall.at < hourSeconds ? stall : null,
+      budgets: (await deps.budgets.nearlyUsed(budgetLevels[0])).filter(({ holder }) => !isPersonal(holder)),
+      frozen: await deps.leakStop.stoppedSince(now - hourSeconds),
       backupMissing: deps.backupMissing(),
     };
   };

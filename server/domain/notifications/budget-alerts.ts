@@ -4,7 +4,7 @@ import type { Database } from '../../../db/open.ts';
 import { createAlertsRepository } from '../../../db/repositories/alerts.ts';
 import { createTokensRepository } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
-import type { BudgetWindow } from '../../contract/budgets.ts';
+import { type BudgetWindow, budgetLevels } from '../../contract/budgets.ts';
 import { Role, UserStatus } from '../../contract/enum.ts';
 import { savedLanguage, textIn } from '../../contract/language.ts';
 import type { BudgetsService, BudgetView } from '../budgets/service.ts';
@@ -12,8 +12,6 @@ import { quotaText } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Notice, Notify } from './notice.ts';
 
-/** Percent; each is told once in a window. */
-const levels = [75, 85, 95, 100] as const;
 const type = 'budget_used';
 
 interface Bilingual {
@@ -100,9 +98,9 @@ export function createBudgetAlerts(deps: {
     /** Each level is told once in a window; of several that were passed at once the highest. */
     async look(): Promise<void> {
       const now = Math.floor(deps.now() / 1000);
-      for (const budget of await deps.budgets.nearlyUsed(levels[0])) {
+      for (const budget of await deps.budgets.nearlyUsed(budgetLevels[0])) {
         const { id, used, bound, window_at: windowAt } = budget;
-        const reached = levels.filter((level) => used * 100 >= bound * level);
+        const reached = budgetLevels.filter((level) => used * 100 >= bound * level);
         const user = reached.length === 0 ? undefined : await recipientOf(budget);
         if (user === undefined || user.status !== UserStatus.enabled) continue;
         // The turn is taken before sending: a mail server that hangs or fails is not asked again and again.

@@ -106,7 +106,7 @@ export function createTokens(deps: {
       link_until: row.link_until > seconds() ? row.link_until : 0,
       last_ip: row.last_ip,
       ...(row.labels === '' ? {} : { labels: row.labels }),
-      ...(row.frozen_at === 0 || row.status === TokenStatus.enabled ? {} : { frozen_time: row.frozen_at }),
+      ...(row.frozen_at <= 0 || row.status === TokenStatus.enabled ? {} : { frozen_time: row.frozen_at }),
       DeletedAt: null,
     };
   };
@@ -204,18 +204,20 @@ export function createTokens(deps: {
       // What follows from quota and time is not stored: whole records that come back say what was shown.
       const follows = (fields.status ?? row.status) >= TokenStatus.expired;
       const status = follows ? (row.status >= TokenStatus.expired ? TokenStatus.enabled : row.status) : fields.status;
+      // What was spent before its owner looked at it does not stop it again.
+      const thawed = row.frozen_at > 0 && status === TokenStatus.enabled ? { frozen_at: -seconds() } : {};
       if (fields.status === TokenStatus.enabled)
         checkEnable({ ...view(row), ...(statusOnly ? {} : definedOf(fields)) }, seconds());
       if (statusOnly) {
         if (follows && fields.status !== undefined) throw new AppError('params_invalid', { detail: 'status' });
-        await repository.update(id, owner, status === undefined ? {} : { status }, undefined);
+        await repository.update(id, owner, status === undefined ? {} : { status, ...thawed }, undefined);
       } else {
         if (fields.name !== undefined) checkName(fields.name);
         checkLimits(fields, view(row), seconds());
         await repository.update(
           id,
           owner,
-          { ...columnsOf(fields), ...(status === undefined ? {} : { status }) },
+          { ...columnsOf(fields), ...(status === undefined ? {} : { status, ...thawed }) },
           fields.remain_quota,
         );
       }

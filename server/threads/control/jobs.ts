@@ -7,6 +7,8 @@ import type { Timers } from '../../contract/timers.ts';
 
 /** A new budget counts what was settled while relay threads learned of it. */
 const budgetMs = 5000;
+/** A key that leaks is stopped within five minutes. */
+const leakMs = 30_000;
 const cleanupMs = 10 * 60 * 1000;
 const alertMs = 60 * 1000;
 /** Between two looks at drawings and songs under way. As new-api does. */
@@ -49,6 +51,7 @@ export function startJobs({ services, feed, turns, cleanupNodes, fresh, report, 
     ['low balances', alertMs, services.quotaAlerts.look],
     ['budgets used', alertMs, services.budgetAlerts.look],
     ['alerts', alertMs, alerts],
+    ['leaked keys', leakMs, services.leakStop.look],
     ['budgets', budgetMs, services.budgets.tick],
     ['sweep', cleanupMs, cleanup],
   ] as const;

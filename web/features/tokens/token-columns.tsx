@@ -145,7 +145,7 @@ export function tokenColumns(options: TokenColumnsOptions): readonly Column<Toke
       cell: (row) => (
         <span className="block">
           <span className={statusClasses[row.status as 1 | 2 | 3 | 4]}>
-            {t(`tokens.s${row.status as 1 | 2 | 3 | 4}`)}
+            {t(row.frozen_time === undefined ? `tokens.s${row.status as 1 | 2 | 3 | 4}` : 'tokens.frozen')}
           </span>
           {row.old_key_until === 0 ? null : (
             <span className="block text-[12px] text-warning" title={row.old_key_hint}>
