@@ -87,14 +87,14 @@ const alertKinds = {
   budget_used: {
     label: { zh: '预算将尽', en: 'Budget nearly used' },
     text: {
-      zh: '{whose} 的预算（{window}）已用 {percent}%：{used}，共 {bound}',
-      en: 'The {window} budget of {whose} is used to {percent}%: {used} of {bound}',
+      zh: '{whose} 的预算（{window}）已用 {percent}%：{used}，共 {most}',
+      en: 'The {window} budget of {whose} is used to {percent}%: {used} of {most}',
     },
   },
   key_frozen: {
     label: { zh: '令牌疑似泄露', en: 'Key may have leaked' },
     text: {
-      zh: '用户 {username} 的令牌 {name}（#{id}）花费远超平时，已被停用',
+      zh: '用户 {username} 的令牌 {name}（#{id}）费用远高于平时，已被停用',
       en: 'Key {name} (#{id}) of {username} spent far more than usual and was stopped',
     },
   },

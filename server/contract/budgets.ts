@@ -7,13 +7,14 @@ import { nextPeriod, periodStart } from './period.ts';
 
 /**
  * Who is bounded. A group's budget is shared by all of its users, whatever group their keys choose; a label's by all keys that
- * have it, whoever owns them.
+ * have it, whoever owns them. `end_user` is each person for whom a key's requests say that they are made, each with a budget of
+ * his own, those that say nothing together.
  */
-export const budgetHolders = ['token', 'user', 'group', 'label', 'site'] as const;
+export const budgetHolders = ['token', 'user', 'group', 'label', 'end_user', 'site'] as const;
 export type BudgetHolder = (typeof budgetHolders)[number];
 
 /** Whose one person it is: told to that person; the others' are told to operators. */
-export const isPersonal = (holder: BudgetHolder): boolean => holder === 'token' || holder === 'user';
+export const isPersonal = (holder: BudgetHolder): boolean => holder !== 'group' && holder !== 'label' && holder !== 'site';
 
 /** Percent of which people are warned. */
 export const budgetLevels = [75, 85, 95, 100] as const;
@@ -36,7 +37,7 @@ export const fiveHours = 5 * 3600;
 export interface BudgetSnapshot {
   readonly id: number;
   readonly holder: BudgetHolder;
-  /** Id of the key or user, name of the group or label, '' = the site. */
+  /** Id of the key (also of `end_user`) or user, name of the group or label, '' = the site. */
   readonly subject: string;
   readonly window: BudgetWindow;
   readonly unit: BudgetUnit;

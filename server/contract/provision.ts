@@ -125,6 +125,8 @@ const provisionedBudget = z.strictObject({
   owner: optional(named),
   /** All keys that have it. */
   label: optional(named),
+  /** Each end user of a key of this name, for himself. */
+  end_users_of: optional(named),
   window: z.enum(budgetWindows),
   /** Absent = money, tokens for the window `request`. */
   unit: optional(z.enum(budgetUnits)),

@@ -21,6 +21,8 @@ const reasons: Partial<Record<ErrorCode, RefusalReason>> = {
   budget_group_total: 'limit',
   budget_label: 'day',
   budget_label_total: 'limit',
+  budget_end_user: 'day',
+  budget_end_user_total: 'limit',
   budget_site: 'day',
   budget_site_total: 'limit',
   rate_limited: 'rate',

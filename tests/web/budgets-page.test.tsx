@@ -126,5 +126,6 @@ test('what a single request may take is set in tokens, shown without a use, and 
   await page.until(() => expect(page.text()).toContain('team-a'));
   expect(page.text()).toContain(i18next.t('budgets.most', { most: '32,000 tokens' }));
   expect(page.text()).not.toContain('%');
-  expect(page.text()).not.toContain(i18next.t('budgets.reset'));
+  await page.press(i18next.t('table.moreOf', { name: '标签 team-a' }));
+  await page.until(() => expect(document.querySelector('[role=menu]')?.textContent).toBe(i18next.t('app.delete')));
 });

@@ -151,7 +151,7 @@ test('every key is used', () => {
     /^apiDocs\.(public|key|user|admin|root)$/,
     /^setup\.(open|later)$/,
     /^audit\.(areas|kind)\.\w+$/,
-    /^budgets\.((holders|windows|units|of|hours)\.\w+|(user|token)(Help)?|amount|raise)$/,
+    /^budgets\.((holders|windows|units|of|hours)\.\w+|(user|token|label|end_user)(Help)?|amount|raise)$/,
     /^channels\.(unsupportedSource|probeFound)\.\w+$/,
     /^site\.level_\w+$/,
     /^playground\.(temperature|top_p|\w+_penalty|(stop|tools|extra)(Help)?)$/,

@@ -30,11 +30,12 @@ function wordOf<Word extends string>(
 /** Whose it is by the flags; null = nobody is named. @throws AppError usage, not_found, user_unknown */
 async function holderOf(
   client: Client,
-  { token, user, group, label, site }: FlagValues,
+  { token, user, group, label, endUsers, site }: FlagValues,
 ): Promise<{ readonly holder: BudgetHolder; readonly subject: string } | null> {
-  const [key, person, members, labelled] = [text(token), text(user), text(group), text(label)];
-  if ([key, person, members, labelled, site === true ? '' : undefined].filter((one) => one !== undefined).length > 1)
-    throw new AppError('usage', { detail: '--token | --user | --group | --label | --site' });
+  const [person, members, labelled, each] = [text(user), text(group), text(label), text(endUsers)];
+  const key = text(token) ?? each;
+  if ([text(token), person, members, labelled, each, site === true ? '' : undefined].filter((one) => one !== undefined).length > 1)
+    throw new AppError('usage', { detail: '--token | --user | --group | --label | --end-users | --site' });
   if (site === true) return { holder: 'site', subject: '' };
   if (members !== undefined) return { holder: 'group', subject: members };
   if (labelled !== undefined) return { holder: 'label', subject: labelled };
@@ -43,19 +44,23 @@ async function holderOf(
     return { holder: 'user', subject: String((await findUser(client, person)).id) };
   }
   if (key === undefined) return null;
-  if (isId(key)) return { holder: 'token', subject: key };
+  const holder = each === undefined ? 'token' : 'end_user';
+  if (isId(key)) return { holder, subject: key };
   const { findToken } = await import('../token/token.ts');
-  return { holder: 'token', subject: String((await findToken(client, key, 'self')).id) };
+  return { holder, subject: String((await findToken(client, key, 'self')).id) };
 }
 
 const amountText = ({ unit }: Pick<Budget, 'unit'>, amount: number, money: Money): string =>
   unit === 'money' ? money.of(amount) : String(amount);
 
 const holderText = ({ holder, subject, name }: Budget): string =>
-  holder === 'site' ? holder : `${holder} ${name === '' ? subject : name}`;
+  holder === 'site' ? holder : `${holder === 'end_user' ? 'end users of' : holder} ${name === '' ? subject : name}`;
 
-const shareText = ({ window, used, bound }: Budget): string =>
-  window === 'request' || bound === 0 ? '' : `${Math.floor((Math.min(used, bound) / bound) * 100)}%`;
+/** What a single request takes is not counted, and what each end user has used is in no table. */
+const isUncounted = ({ holder, window }: Budget): boolean => window === 'request' || holder === 'end_user';
+
+const shareText = (row: Budget): string =>
+  isUncounted(row) || row.bound === 0 ? '' : `${Math.floor((Math.min(row.used, row.bound) / row.bound) * 100)}%`;
 
 export const list: CommandRun = async (context, flags) => {
   const client = await context.client();
@@ -69,7 +74,7 @@ export const list: CommandRun = async (context, flags) => {
       { name: 'holder', value: holderText },
       { name: 'window', value: ({ window }) => window },
       { name: 'unit', value: ({ unit }) => unit },
-      { name: 'used', value: (row) => (row.window === 'request' ? '' : amountText(row, row.used, money)), right: true },
+      { name: 'used', value: (row) => (isUncounted(row) ? '' : amountText(row, row.used, money)), right: true },
       { name: 'amount', value: (row) => amountText(row, row.bound, money), right: true },
       { name: 'share', value: shareText, right: true },
       { name: 'resets', value: ({ resets }) => (resets === null ? '' : isoTime(resets)) },
@@ -86,7 +91,7 @@ async function show(context: Context, row: Budget, result?: string): Promise<voi
   context.output.object(
     result === undefined ? row : { result, ...row },
     [
-      `${holderText(row)}  ${window}  ${window === 'request' ? '' : `${amount(used)} / `}${amount(bound)}${unit === 'money' ? '' : ` ${unit}`}`,
+      `${holderText(row)}  ${window}  ${isUncounted(row) ? '' : `${amount(used)} / `}${amount(bound)}${unit === 'money' ? '' : ` ${unit}`}`,
       ...(zone === '' ? [] : [context.say(`时区 ${zone}`, `time zone ${zone}`)]),
       ...(isRaised
         ? [
@@ -112,7 +117,7 @@ export const set: CommandRun = async (context, flags) => {
   });
   const client = await context.client();
   const named = await holderOf(client, flags);
-  if (named === null) throw new AppError('input_needed', { flags: '--token | --user | --group | --label | --site' });
+  if (named === null) throw new AppError('input_needed', { flags: '--token | --user | --group | --label | --end-users | --site' });
   const span = wordOf(window, budgetWindows, '--window');
   const unit = wordOf(text(flags.unit), budgetUnits, '--unit') ?? (span === 'request' ? 'tokens' : 'money');
   const { quotaPerUnit } = unit === 'money' ? await moneyOf(context) : { quotaPerUnit: 1 };

@@ -7,6 +7,11 @@ const holders: readonly Flag[] = [
   { flag: '--user <name>', zh: '用户（名称或编号）', en: 'a user, by name or id' },
   { flag: '--group <name>', zh: '该分组的全体用户', en: 'all users of a group together' },
   { flag: '--label <name>', zh: '带有该标签的全部令牌', en: 'all keys with a label together' },
+  {
+    flag: '--end-users <name>',
+    zh: '该令牌的每个终端用户，各自计算',
+    en: 'each end user of a key for himself: its id, or the name of one of your own',
+  },
   { flag: '--site', zh: '全站', en: 'the whole site' },
 ];
 
@@ -36,7 +41,7 @@ export const budgetRows: readonly CommandRow[] = [
       ...holders,
       {
         flag: '--window <word>',
-        zh: `时段：${budgetWindows.join(' ')}（5h 从首次使用算起；request 为每次请求的 tokens）`,
+        zh: `时段：${budgetWindows.join(' ')}（request 为每次请求的 tokens）`,
         en: `window: ${budgetWindows.join(', ')}; 5h begins with the first use, request bounds the tokens of each request`,
       },
       {

@@ -16,7 +16,8 @@ import {
   spanOf,
 } from '../../contract/budgets.ts';
 import type { BudgetUse } from '../../contract/snapshot.ts';
-import { holderStripe, type Memory } from './shared-memory.ts';
+import { blockKey, blocks, EndUserTable } from './end-users.ts';
+import { holderCells, holderStripe, type Memory } from './shared-memory.ts';
 
 /** Cells of a holder's slot, all under its lock: what is held by unit, starts by window, uses by window and unit. */
 export const HolderSlot = {
@@ -26,7 +27,6 @@ export const HolderSlot = {
 } as const;
 /** That are changed. */
 const countedCells = HolderSlot.used + countedWindows.length * budgetUnits.length;
-export const holderCells = 32;
 
 /** What a request asks of budgets, or holds of them; 0 = nothing in this unit. */
 export interface BudgetNeed {
@@ -168,7 +168,7 @@ export class BudgetedHolder {
     for (const bound of this.bounds) this.turn(bound, now);
   }
 
-  /** Under the lock. @param parts what is added to for the settlement. */
+  /** Under the lock. @param parts what is added to for the settlement: windows of end users are in no table. */
   count(spent: BudgetNeed, now: number, parts: number[]): void {
     const { cells, memory, slot } = this;
     memory.note(slot, countedCells);
@@ -176,12 +176,13 @@ export class BudgetedHolder {
       const start = this.turn(bound, now);
       const cell = usedCell(bound.window, bound.unit);
       cells[cell] = (cells[cell] ?? 0) + needIn(spent, bound.unit);
-      parts.push(bound.budget.id, start, bound.unit);
+      if (this.kind !== 'end_user') parts.push(bound.budget.id, start, bound.unit);
     }
   }
 
   /** The same for a note of what would be owed: nothing is changed. */
   name(now: number, parts: number[]): void {
+    if (this.kind === 'end_user') return;
     for (const bound of this.bounds) {
       const start = bound.startAt(now, this.cells[HolderSlot.starts + bound.window] ?? 0);
       parts.push(bound.budget.id, start, bound.unit);
@@ -267,6 +268,10 @@ export interface BudgetCaller {
   readonly userGroup: string;
   /** Of the key; absent = it has none. */
   readonly labels?: readonly string[] | undefined;
+  /** For whom the request is made, '' = it does not say; absent = not known here. */
+  readonly endUser?: string | undefined;
+  /** Machines among which the budgets of end users are divided; absent = one. */
+  readonly nodes?: number | undefined;
 }
 
 /** One thread's view: who has budgets. Made anew when one changes, which is rare. */
@@ -274,33 +279,47 @@ export class BudgetBook {
   private readonly holders = new Map<string, BudgetedHolder>();
   /** What each was made of. */
   private readonly sources = new Map<string, readonly BudgetSnapshot[]>();
+  /** Budgets of each end user of a key, by its id. */
+  private readonly templates = new Map<number, readonly BudgetSnapshot[]>();
+  private endUsers: EndUserTable | null = null;
 
   /** @param slotOf by `holderKey`; 0 = it has none yet. */
   constructor(
     private readonly memory: Memory,
     private readonly slotOf: (key: string) => number,
+    /** Epoch seconds. */
+    private readonly now: () => number = () => 0,
   ) {}
 
   set(budgets: readonly BudgetSnapshot[]): void {
     const { holders, sources, memory } = this;
-    const found = Map.groupBy(budgets, ({ holder, subject }) => holderKey(holder, subject));
+    this.templates.clear();
+    for (const budget of budgets)
+      if (budget.holder === 'end_user') {
+        const tokenId = Number(budget.subject);
+        this.templates.set(tokenId, [...(this.templates.get(tokenId) ?? []), budget]);
+      }
+    if (this.templates.size > 0) this.endUsers ??= this.tableOf();
+    const own = budgets.filter(({ holder }) => holder !== 'end_user');
+    const found = Map.groupBy(own, ({ holder, subject }) => holderKey(holder, subject));
     for (const key of holders.keys()) if (!found.has(key)) holders.delete(key);
-    for (const [key, own] of found) {
+    for (const [key, these] of found) {
       // Each new key may bring budgets of its own: the others stay as they are.
       const known = holders.has(key) ? sources.get(key) : undefined;
-      if (known?.length === own.length && own.every((budget, at) => budget === known[at])) continue;
+      if (known?.length === these.length && these.every((budget, at) => budget === known[at])) continue;
       const slot = this.slotOf(key);
-      const [first] = own;
+      const [first] = these;
       if (slot === 0 || first === undefined) continue;
-      holders.set(key, new BudgetedHolder(memory, slot, first.holder, own));
-      sources.set(key, own);
+      holders.set(key, new BudgetedHolder(memory, slot, first.holder, these));
+      sources.set(key, these);
     }
     for (const key of sources.keys()) if (!holders.has(key)) sources.delete(key);
   }
 
   /** null = nobody's: nothing of budgets is touched. */
-  of({ tokenId, userId, userGroup, labels }: BudgetCaller): readonly BudgetedHolder[] | null {
-    if (this.holders.size === 0) return null;
+  of(caller: BudgetCaller): readonly BudgetedHolder[] | null {
+    const { tokenId, userId, userGroup, labels, endUser } = caller;
+    if (this.holders.size === 0 && this.templates.size === 0) return null;
     const found: BudgetedHolder[] = [];
     const add = (key: string) => {
       const holder = this.holders.get(key);
@@ -310,14 +329,48 @@ export class BudgetBook {
     add(holderKey('user', String(userId)));
     add(holderKey('group', userGroup));
     if (labels !== undefined) for (let at = 0; at < labels.length; at++) add(holderKey('label', labels[at] ?? ''));
+    if (endUser !== undefined) this.addEndUser(found, caller, endUser);
     add(holderKey('site', ''));
     return found.length === 0 ? null : found;
+  }
+
+  /** Whether it matters for whom a request with the key is made. */
+  boundsEndUsers(tokenId: number): boolean {
+    return this.templates.size > 0 && this.templates.has(tokenId);
+  }
+
+  /** The end user whose slot a request named, whatever he is called. */
+  endUserAt(tokenId: number, slots: readonly number[]): readonly BudgetedHolder[] {
+    const template = this.templates.get(tokenId);
+    const slot = slots.find((one) => this.endUsers?.has(one) === true);
+    if (template === undefined || slot === undefined) return [];
+    return [new BudgetedHolder(this.memory, slot, 'end_user', template)];
+  }
+
+  private addEndUser(found: BudgetedHolder[], { tokenId, nodes = 1 }: BudgetCaller, endUser: string): void {
+    const template = this.templates.get(tokenId);
+    if (template === undefined || this.endUsers === null) return;
+    const shares = nodes <= 1 ? template : template.map((budget) => shareOf(budget, nodes));
+    const slot = this.endUsers.find(tokenId, endUser, this.now());
+    found.push(new BudgetedHolder(this.memory, slot, 'end_user', shares));
+  }
+
+  /** null = its memory is not there yet. */
+  private tableOf(): EndUserTable | null {
+    const first = Array.from({ length: blocks }, (_, at) => this.slotOf(blockKey(at)));
+    return first.includes(0) ? null : new EndUserTable(this.memory, first);
   }
 
   all(): Iterable<BudgetedHolder> {
     return this.holders.values();
   }
 }
+
+/** A machine's part; what a single request may take is everywhere the same. */
+const shareOf = (budget: BudgetSnapshot, nodes: number): BudgetSnapshot =>
+  budget.window === 'request'
+    ? budget
+    : { ...budget, amount: Math.floor(budget.amount / nodes), raise: Math.floor(budget.raise / nodes) };
 
 /** Budgets of the key and its user, as both may see them: those of a group and of the site are not theirs to know. */
 export const ownUses = (holders: readonly BudgetedHolder[] | null, now: number): readonly BudgetUse[] =>

@@ -38,7 +38,7 @@ export class Balances {
     now: () => number = systemTimers.now,
   ) {
     this.calendar = new Calendar(now);
-    this.budgets = new BudgetBook(money.memory, money.accounts.holder);
+    this.budgets = new BudgetBook(money.memory, money.accounts.holder, () => now() / 1000);
   }
 
   /** What the state of the relay is to tell of its rows: in the main thread, which gives places out, and in one that has none to give. */

@@ -43,15 +43,15 @@ export const Row = {
   /** Slots of those whose budgets hold for it, as many as `maxHolders`; 0 = no more. */
   holders: 23,
   /** Tokens that budgets hold for it. */
-  tokensHeld: 29,
+  tokensHeld: 30,
   /** What was used by the last note of it. */
-  usage: 30,
-  ref: 46,
-  model: 54,
-  groupName: 94,
+  usage: 31,
+  ref: 47,
+  model: 55,
+  groupName: 95,
 } as const;
-/** The key, the user, the group, two labels and the site. */
-export const maxHolders = 5 + maxLabels - 1;
+/** The key, its end user, the user, the group, the labels and the site. */
+export const maxHolders = 5 + maxLabels;
 /** The state and the money of a row, at its beginning: they change together with totals, under a lock. */
 export const moneyCells = Row.charged + 1;
 const rowCells = 128;

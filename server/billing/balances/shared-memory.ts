@@ -64,7 +64,9 @@ const spins = 200;
 const sleepMs = 1;
 
 export const userStripe = (slot: number): number => (slot >>> 4) & (stripes - 1);
-/** Of those who have budgets. Their slots are of 32 cells. */
+/** Of a slot of those who have budgets. */
+export const holderCells = 32;
+/** Of those who have budgets. */
 export const holderStripe = (slot: number): number => stripes + ((slot >>> 5) & (holderStripes - 1));
 export const groupStripe = (slot: number): number => groupsFrom + ((slot >>> 4) & (groupStripes - 1));
 

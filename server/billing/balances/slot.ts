@@ -10,10 +10,11 @@ import { systemTimers, type Timers } from '../../contract/timers.ts';
 
 import type { BalanceEvent, BudgetEvent, MoneyEvent } from '../ledger/commands.ts';
 import type { AccountState } from '../ports.ts';
-import { addUse, HolderSlot, holderCells, holderKey, usedCell } from './budgets.ts';
+import { addUse, HolderSlot, holderKey, usedCell } from './budgets.ts';
+import { blockCells, blockKey, blocks } from './end-users.ts';
 
 import { ringCells } from './rate-windows.ts';
-import { holderStripe, type Memory, userStripe } from './shared-memory.ts';
+import { holderCells, holderStripe, type Memory, userStripe } from './shared-memory.ts';
 
 /** Cells of a user's slot. The first four, `rest` and the line are changed under the user's lock alone. */
 export const UserSlot = {
@@ -213,6 +214,11 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
   const observeBudgets = (all: readonly BudgetSnapshot[]): void => {
     if (!owns) return;
     for (const { id, holder, subject, window, unit, use } of all) {
+      if (holder === 'end_user') {
+        for (let at = 0; at < blocks; at++)
+          if (!holders.has(blockKey(at))) holders.set(blockKey(at), memory.allocate(blockCells));
+        continue;
+      }
       if (budgets.has(id)) continue;
       const key = holderKey(holder, subject);
       const slot = holders.get(key) ?? memory.allocate(holderCells);

@@ -152,7 +152,7 @@ export const catalogueErrors = {
   ),
   token_labels: business(
     '标签最多 {most} 个，每个不超过 {length} 个字符，且不含逗号',
-    'A key has at most {most} labels, each of at most {length} characters and without a comma',
+    'Labels of a key: {most} at most, each of at most {length} characters, without a comma',
     2,
   ),
   token_expired_enable: business(

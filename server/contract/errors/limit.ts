@@ -306,6 +306,22 @@ export const admissionErrors = {
     '该令牌标签的总预算已用尽：剩余 {remain}，本次需要 {need}',
     'The total budget of a label of this API key is used up: {remain} left, {need} needed',
   ),
+  budget_end_user: row(
+    429,
+    'insufficient_quota',
+    4,
+    'client',
+    '该令牌为此终端用户设置的预算已用尽：剩余 {remain}，本次需要 {need}，{seconds} 秒后重置',
+    'The budget of this end user of the API key is used up: {remain} left, {need} needed; it resets in {seconds} seconds',
+  ),
+  budget_end_user_total: row(
+    403,
+    'insufficient_quota',
+    4,
+    'client',
+    '该令牌为此终端用户设置的总预算已用尽：剩余 {remain}，本次需要 {need}',
+    'The total budget of this end user of the API key is used up: {remain} left, {need} needed',
+  ),
   budget_site: row(
     429,
     'insufficient_quota',

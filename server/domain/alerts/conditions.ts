@@ -122,7 +122,7 @@ export const conditions: Readonly<Record<AlertKindName, (inputs: AlertInputs) =>
       if (percent === undefined) return [];
       const amount = (value: number) => (unit === 'money' ? money(value, inputs) : `${value} ${unit}`);
       const whose = name === '' ? holder : `${holder} ${name}`;
-      const values = { whose, window, percent, used: amount(used), bound: amount(bound) };
+      const values = { whose, window, percent, used: amount(used), most: amount(bound) };
       return [{ subject: `${id} ${at} ${percent}`, values }];
     }),
   key_frozen: ({ frozen }) => frozen.map((key) => ({ subject: String(key.id), values: { ...key } })),

@@ -41,7 +41,7 @@ export function createLeakStop(deps: {
     const amount = (quota: number) => (language === 'zh' ? quotaWords(options, quota) : quotaText(options, quota));
     const title = { zh: `令牌 ${name} 已被停用`, en: `Key ${name} was stopped` };
     const content = {
-      zh: `令牌 ${name} 在五分钟内花费 ${amount(spent)}，平时每小时 ${amount(usual)}，可能已泄露，因此被停用。如果是您自己的请求，可在令牌页面重新启用；否则请更换密钥。`,
+      zh: `令牌 ${name} 五分钟内的费用为 ${amount(spent)}，平时每小时 ${amount(usual)}，可能已泄露，因此被停用。如果是您自己的请求，可在令牌页面重新启用；否则请更换密钥。`,
       en: `Key ${name} spent ${amount(spent)} within five minutes; its usual is ${amount(usual)} an hour. It may have leaked, so it was stopped. If the requests are yours, enable it again on the page of keys; if not, rotate it.`,
     };
     return {

@@ -88,9 +88,9 @@ export function createBudgets({
     const ids = (holder: BudgetHolder) => [
       ...new Set(rows.filter((row) => row.holder === holder).map(({ subject }) => Number(subject))),
     ];
-    const [keys, people] = [ids('token'), ids('user')];
+    const [keys, people] = [[...new Set([...ids('token'), ...ids('end_user')])], ids('user')];
     const found = new Map<string, string>();
-    for (const { id, name } of keys.length === 0 ? [] : await tokens.byIds(keys)) found.set(`token ${id}`, name);
+    for (const { id, name } of keys.length === 0 ? [] : await tokens.byIds(keys)) for (const holder of ['token', 'end_user']) found.set(`${holder} ${id}`, name);
     for (const { id, username } of people.length === 0 ? [] : await users.byIds(people))
       found.set(`user ${id}`, username);
     return found;
@@ -151,7 +151,7 @@ export function createBudgets({
     }
     const id = Number(subject);
     if (!Number.isSafeInteger(id) || id <= 0) throw new AppError('params_invalid', { detail: 'subject' });
-    const [found] = holder === 'token' ? await tokens.byIds([id]) : await users.byIds([id]);
+    const [found] = holder === 'user' ? await users.byIds([id]) : await tokens.byIds([id]);
     if (found === undefined) throw new AppError('not_found', { what: `${holder} ${id}` });
     return String(id);
   };
@@ -160,7 +160,7 @@ export function createBudgets({
   const count = async (row: BudgetRow): Promise<void> => {
     const window = windowOf(row);
     // Five hours begin with the first use after the budget was made.
-    if (window === '5h' || window === 'request') return;
+    if (window === '5h' || window === 'request' || row.holder === 'end_user') return;
     const windowAt = spanOf(window, row.zone, seconds()).start;
     const missing = await repository.missing({
       ...{ id: row.id, holder: row.holder as BudgetHolder, subject: row.subject },

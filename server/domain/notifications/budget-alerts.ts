@@ -66,7 +66,7 @@ export function createBudgetAlerts(deps: {
 
   const recipientOf = async ({ holder, subject }: BudgetView): Promise<UserRow | undefined> => {
     if (holder === 'group' || holder === 'label' || holder === 'site') return users.firstWithRole(Role.root);
-    const [key] = holder === 'token' ? await tokens.byIds([Number(subject)]) : [];
+    const [key] = holder === 'token' || holder === 'end_user' ? await tokens.byIds([Number(subject)]) : [];
     const userId = holder === 'user' ? Number(subject) : key?.user_id;
     return userId === undefined ? undefined : (await users.byIds([userId]))[0];
   };

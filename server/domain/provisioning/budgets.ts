@@ -32,17 +32,20 @@ export async function applyBudgets(
     if (row === undefined) throw new AppError('not_found', { what: `user ${name ?? ''}` });
     return row.id;
   };
-  const namedBy = async ({ site, group, user, token, owner, label }: ProvisionedBudget): Promise<Named> => {
-    const given = [site, group, user, token, label].filter((one) => one !== undefined).length;
-    if (given !== 1) throw new AppError('params_invalid', { detail: 'budgets: site | group | user | token | label' });
+  const namedBy = async ({ site, group, user, token, owner, label, end_users_of: each }: ProvisionedBudget): Promise<Named> => {
+    const given = [site, group, user, token, label, each].filter((one) => one !== undefined).length;
+    if (given !== 1) throw new AppError('params_invalid', { detail: 'budgets: site | group | user | token | label | end_users_of' });
     if (label !== undefined) return { holder: 'label', subject: label, name: `label ${label}` };
     if (group !== undefined) return { holder: 'group', subject: group, name: `group ${group}` };
     if (user !== undefined) return { holder: 'user', subject: String(await userOf(user)), name: `user ${user}` };
-    if (token === undefined) return { holder: 'site', subject: '', name: 'site' };
+    const keyName = token ?? each;
+    if (keyName === undefined) return { holder: 'site', subject: '', name: 'site' };
     const ownerId = await userOf(owner);
-    const row = keys.find((key) => key.name === token && key.user_id === ownerId);
-    if (row === undefined) throw new AppError('not_found', { what: `token ${token}` });
-    return { holder: 'token', subject: String(row.id), name: `token ${token}` };
+    const row = keys.find((key) => key.name === keyName && key.user_id === ownerId);
+    if (row === undefined) throw new AppError('not_found', { what: `token ${keyName}` });
+    return token === undefined
+      ? { holder: 'end_user', subject: String(row.id), name: `end users of ${keyName}` }
+      : { holder: 'token', subject: String(row.id), name: `token ${token}` };
   };
 
   const changes: ProvisionChange[] = [];

@@ -166,16 +166,19 @@ export async function exportSite(
     })),
     ...withBudgets(
       budgets.flatMap((row) => {
-        const key = row.holder === 'token' ? tokens.find(({ id }) => String(id) === row.subject) : undefined;
+        const isOfKey = row.holder === 'token' || row.holder === 'end_user';
+        const key = isOfKey ? tokens.find(({ id }) => String(id) === row.subject) : undefined;
         const user = row.holder === 'user' ? names.get(Number(row.subject)) : undefined;
         // Of a key or user that is gone.
-        if ((row.holder === 'token' && key === undefined) || (row.holder === 'user' && user === undefined)) return [];
+        if ((isOfKey && key === undefined) || (row.holder === 'user' && user === undefined)) return [];
         return [
           {
             ...(row.holder === 'site' ? { site: true } : row.holder === 'group' ? { group: row.subject } : {}),
             ...(row.holder === 'label' ? { label: row.subject } : {}),
             ...(user === undefined ? {} : { user }),
-            ...(key === undefined ? {} : { token: key.name, owner: names.get(key.user_id) }),
+            ...(key === undefined
+              ? {}
+              : { [row.holder === 'token' ? 'token' : 'end_users_of']: key.name, owner: names.get(key.user_id) }),
             ...{ window: row.period, unit: row.unit, amount: row.amount },
             ...nonDefault({ zone: row.zone }),
           },

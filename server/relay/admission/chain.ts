@@ -42,6 +42,8 @@ const tooDear: ReadonlySet<string> = new Set([
   'budget_group_total',
   'budget_label',
   'budget_label_total',
+  'budget_end_user',
+  'budget_end_user_total',
   'budget_site',
   'budget_site_total',
 ]);

@@ -64,7 +64,7 @@ export interface ReservationCore extends Reporter {
   /** Requests that wait for what others hold. */
   readonly moneyQueue: MoneyQueue;
   readonly now: () => number;
-  readonly state: Pick<RelayState, 'settings'>;
+  readonly state: Pick<RelayState, 'settings' | 'nodes'>;
   /** The end of a response waits this long for its commit, then goes out and is counted as late; Infinity = as long as it takes. */
   readonly maxCommitWaitMs: number;
   readonly deadlines: Deadlines;
@@ -175,6 +175,8 @@ export class Reservation {
   private isGrowing = false;
   /** Whose budgets hold for it; null = nobody's. */
   private holders: readonly BudgetedHolder[] | null;
+  /** For whom it is made, '' = it does not say; null = nobody asked. */
+  private endUser: string | null = null;
   /** That budgets hold for it. */
   private tokensHeld = 0;
   private promptCounts: PromptCounts | null = null;
@@ -1032,7 +1034,11 @@ export class Reservation {
     const { core, free, tokenId, principal } = this;
     if (free) return null;
     const { user, token } = principal;
-    return core.balances.budgets.of({ tokenId, userId: user.id, userGroup: user.group, labels: token?.labels });
+    const { budgets } = core.balances;
+    const caller = { tokenId, userId: user.id, userGroup: user.group, labels: token?.labels };
+    if (!budgets.boundsEndUsers(tokenId)) return budgets.of(caller);
+    this.endUser ??= namesOf(this.parsed)?.end_user ?? '';
+    return budgets.of({ ...caller, endUser: this.endUser, nodes: core.state.nodes().live });
   }
 
   /** @param failed nothing was used. @returns undefined = no budget has to do with it. */

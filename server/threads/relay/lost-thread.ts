@@ -75,7 +75,7 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
     const charged = amount ?? 0;
     const groups = [get(Row.groupRuns), get(Row.targetRuns)].filter((slot) => slot !== 0);
     const slots = Array.from({ length: maxHolders }, (_, at) => get(Row.holders + at)).filter((slot) => slot !== 0);
-    const holders = amount === null ? null : budgetedOf(deps, row);
+    const holders = amount === null ? null : withEndUser(deps, row, slots);
     const budgeted = [...slots, ...(holders ?? []).map(({ slot }) => slot)].map(holderStripe);
     const stripes = new Set([userStripe(get(Row.user)), ...budgeted, ...groups.map(groupStripe)]);
     await runExclusive(deps, [...stripes], () => {
@@ -105,6 +105,14 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
     });
   }
   return commandFor(deps, row, pending);
+}
+
+/** For whom it was made is not known any more, but his slot is. */
+function withEndUser(deps: LostDeps, row: number, slots: readonly number[]): readonly BudgetedHolder[] | null {
+  const { balances } = deps;
+  const found = balances.budgets.endUserAt(balances.money.memory.get(row + Row.tokenId), slots);
+  const holders = budgetedOf(deps, row);
+  return found.length === 0 ? holders : [...(holders ?? []), ...found];
 }
 
 function budgetedOf({ balances, state }: LostDeps, row: number) {

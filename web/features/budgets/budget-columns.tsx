@@ -18,6 +18,9 @@ export interface BudgetColumnsOptions {
   readonly onRemove: (budget: Budget) => void;
 }
 
+/** What a single request takes is not counted, and what each end user has used is in no table. */
+const isUncounted = ({ holder, window }: Budget): boolean => window === 'request' || holder === 'end_user';
+
 /** Warnings are sent from here on. */
 const nearly = 0.75;
 
@@ -29,8 +32,8 @@ const amountText = (t: TFunction, money: Money, unit: Budget['unit'], amount: nu
   unit === 'money' ? money(amount) : t(`budgets.of.${unit}`, { count: amount, shown: grouped(amount) });
 
 function Used({ budget, t, money }: Pick<BudgetColumnsOptions, 't' | 'money'> & { readonly budget: Budget }) {
-  const { used, bound, unit, window } = budget;
-  if (window === 'request') return t('budgets.most', { most: amountText(t, money, unit, bound) });
+  const { used, bound, unit } = budget;
+  if (isUncounted(budget)) return t('budgets.most', { most: amountText(t, money, unit, bound) });
   const share = bound === 0 ? 1 : Math.min(1, used / bound);
   const color = share >= 1 ? 'bg-danger-solid' : share >= nearly ? 'bg-warning-solid' : 'bg-success-solid';
   return (
@@ -87,7 +90,7 @@ export function budgetColumns({
       id: 'used',
       header: t('budgets.used'),
       key: true,
-      sort: ({ window, used, bound }) => (window === 'request' ? 0 : bound === 0 ? 1 : used / bound),
+      sort: (budget) => (isUncounted(budget) ? 0 : budget.bound === 0 ? 1 : budget.used / budget.bound),
       cell: (budget) => <Used budget={budget} t={t} money={money} />,
     },
     {
@@ -117,7 +120,7 @@ export function budgetColumns({
           name={holderName(t, budget)}
           quick={[{ id: 'edit', content: t('app.edit'), icon: 'edit', onPick: () => onEdit(budget) }]}
           more={[
-            ...(budget.window === 'request'
+            ...(isUncounted(budget)
               ? []
               : [{ id: 'reset', content: t('budgets.reset'), onPick: () => onReset(budget) }]),
             { id: 'delete', content: t('app.delete'), danger: true, onPick: () => onRemove(budget) },

@@ -1,0 +1,81 @@
+/**
+ * Where the windows of end users lie: a table in the memory that all relay threads share, found by a hash of key and name. It
+ * holds as many as it has slots; who has asked least lately gives way, unless a request of his is open.
+ */
+import { budgetUnits } from '../../contract/budgets.ts';
+import { holderCells, holderStripe, type Memory } from './shared-memory.ts';
+
+/** Of a block: 2,048 slots, 64 to a way, so that all ways of a set are under one lock. */
+export const blockCells = 1 << 16;
+export const blocks = 24;
+const setsInRow = 64;
+const ways = 16;
+const rows = blockCells / holderCells / setsInRow / ways;
+const setsInBlock = rows * setsInRow;
+/** Cells behind those of a holder. */
+const Mark = { low: 28, high: 29, usedAt: 30 } as const;
+
+/** How the blocks are named among the slots of holders. */
+export const blockKey = (at: number): string => `end_user block ${at}`;
+
+export class EndUserTable {
+  /** @param first cells of the blocks, in their order. */
+  constructor(
+    private readonly memory: Memory,
+    private readonly first: readonly number[],
+  ) {}
+
+  has(slot: number): boolean {
+    return this.first.some((cell) => slot >= cell && slot < cell + blockCells);
+  }
+
+  /**
+   * The slot of an end user. Where all that might give way have open requests, it is another one's: both are bounded together.
+   * @param now epoch seconds.
+   */
+  find(tokenId: number, name: string, now: number): number {
+    const { memory } = this;
+    const hash = Bun.hash(`${tokenId} ${name}`) as bigint;
+    const low = Number(hash & 0xffff_ffffn);
+    const high = Number(hash >> 32n);
+    const set = (low ^ high) >>> 0;
+    const block = this.first[Math.floor(set / setsInBlock) % this.first.length] ?? 0;
+    const inBlock = set % setsInBlock;
+    const row = Math.floor(inBlock / setsInRow);
+    const slotOf = (way: number) => block + ((row * ways + way) * setsInRow + (inBlock % setsInRow)) * holderCells;
+    const stripe = holderStripe(slotOf(0));
+    memory.lock(stripe);
+    try {
+      let oldest = 0;
+      let oldestAt = Number.POSITIVE_INFINITY;
+      for (let way = 0; way < ways; way++) {
+        const slot = slotOf(way);
+        const usedAt = memory.get(slot + Mark.usedAt);
+        if (usedAt > 0 && memory.get(slot + Mark.low) === low && memory.get(slot + Mark.high) === high) {
+          memory.put(slot + Mark.usedAt, now);
+          return slot;
+        }
+        if (usedAt < oldestAt && !this.isHeld(slot)) {
+          oldest = slot;
+          oldestAt = usedAt;
+        }
+      }
+      if (oldest === 0) return slotOf(0);
+      memory.note(oldest, holderCells);
+      memory.cells(oldest, holderCells).fill(0);
+      memory.put(oldest + Mark.low, low);
+      memory.put(oldest + Mark.high, high);
+      memory.put(oldest + Mark.usedAt, now);
+      return oldest;
+    } finally {
+      memory.release(stripe);
+    }
+  }
+
+  private isHeld(slot: number): boolean {
+    const { memory } = this;
+    // What open requests hold is what a holder's slot begins with.
+    for (let unit = 0; unit < budgetUnits.length; unit++) if (memory.get(slot + unit) > 0) return true;
+    return false;
+  }
+}
