@@ -4,7 +4,7 @@
  * died, so that nothing else needs to be set right.
  */
 
-import { partsOf } from '../../billing/balances/budgets.ts';
+import { type BudgetedHolder, partsOf } from '../../billing/balances/budgets.ts';
 import type { Balances } from '../../billing/balances/money.ts';
 import { maxHolders, openRequestAt, Row, RowState, rowsIn, usageIn } from '../../billing/balances/open-requests.ts';
 import { groupStripe, holderStripe, userStripe } from '../../billing/balances/shared-memory.ts';
