@@ -76,7 +76,7 @@ export function createBudgetsRepository({ query, engine }: Database) {
     nearlyUsed: (percent: number): Promise<BudgetRow[]> =>
       rows().where(sql<boolean>`use.used * 100 >= budgets.amount * ${percent}`).execute(),
     /** Whose earlier use is not counted yet. */
-    uncounted: (): Promise<BudgetRow[]> => rows().where('counted', '=', 0).execute(),
+    uncounted: (): Promise<BudgetRow[]> => rows().where('counted', '<=', 0).execute(),
     count: async (): Promise<number> => {
       const { count } = await query
         .selectFrom('budgets')
@@ -103,9 +103,13 @@ export function createBudgetsRepository({ query, engine }: Database) {
       return numDeletedRows > 0n;
     },
     /** What was settled since the window began and the budget's use does not have: both as of one moment. */
-    async missing({ id, ...sought }: UseSought & { readonly id: number }): Promise<number> {
+    async missing({
+      id,
+      windowAt,
+      ...sought
+    }: UseSought & { readonly id: number; readonly windowAt: number }): Promise<number> {
       const { rows: found } = await sql<{ missing: number }>`SELECT (${settled(sought)})
-        - coalesce((SELECT used FROM budget_use WHERE budget_id = ${id} AND window_at = ${sought.from}), 0) AS missing`.execute(
+        - coalesce((SELECT used FROM budget_use WHERE budget_id = ${id} AND window_at = ${windowAt}), 0) AS missing`.execute(
         query,
       );
       return Number(found[0]?.missing ?? 0);

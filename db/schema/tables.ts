@@ -404,7 +404,7 @@ export const tables = {
       /** Added to the amount until `raise_until`. */
       raise_amount: int.default(0).check('raise_amount >= 0'),
       raise_until: int.default(0),
-      /** 1 = what was used before the budget was made is in its use. */
+      /** 1, or when it was reset last = what was used before is in its use, as far as it counts; 0, or that below 0 = not yet. */
       counted: int.default(0),
       created_at: int,
       updated_at: int,

@@ -14,7 +14,8 @@ export const budgetHolders = ['token', 'user', 'group', 'label', 'end_user', 'si
 export type BudgetHolder = (typeof budgetHolders)[number];
 
 /** Whose one person it is: told to that person; the others' are told to operators. */
-export const isPersonal = (holder: BudgetHolder): boolean => holder !== 'group' && holder !== 'label' && holder !== 'site';
+export const isPersonal = (holder: BudgetHolder): boolean =>
+  holder !== 'group' && holder !== 'label' && holder !== 'site';
 
 /** Percent of which people are warned. */
 export const budgetLevels = [75, 85, 95, 100] as const;

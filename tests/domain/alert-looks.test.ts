@@ -156,10 +156,22 @@ test('a relay thread that stood still is reported with its request, one that wor
 test('the highest warning that a budget of a group, a label or the site has passed is one alert, each anew', () => {
   const budget = (used: number) => ({
     ...{ id: 3, holder: 'label', subject: 'team-a', name: 'team-a', window: 'day', unit: 'money', amount: 10_000 },
-    ...{ zone: '', raise: 0, raise_until: 0, bound: 10_000, used, window_at: 7, resets: 9, created_time: 1, updated_time: 1 },
+    ...{
+      zone: '',
+      raise: 0,
+      raise_until: 0,
+      bound: 10_000,
+      used,
+      window_at: 7,
+      resets: 9,
+      created_time: 1,
+      updated_time: 1,
+    },
   });
   const found = (used: number) =>
-    conditions.budget_used(details({ budgets: [budget(used)] as AlertInputs['budgets'] })).map(({ subject }) => subject);
+    conditions
+      .budget_used(details({ budgets: [budget(used)] as AlertInputs['budgets'] }))
+      .map(({ subject }) => subject);
   expect(found(7499)).toEqual([]);
   expect(found(7500)).toEqual(['3 7 75']);
   expect(found(8500)).toEqual(['3 7 85']);

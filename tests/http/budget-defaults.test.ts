@@ -51,7 +51,9 @@ test('a new key is bound by the budgets of the option from its first request on'
     { window: 'request', unit: 'tokens', amount: 32_000, zone: '', used: 0 },
   ]);
   const response = await gateway.chat(key, { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] });
-  expect(((await response.json()) as { error: { code: string } }).error.code).toMatch(/budget_token_total|user_exhausted/);
+  expect(((await response.json()) as { error: { code: string } }).error.code).toMatch(
+    /budget_token_total|user_exhausted/,
+  );
   await upstream.stop();
 });
 

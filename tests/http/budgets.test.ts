@@ -102,7 +102,10 @@ test('a declarative file brings budgets, says what differs, and the export is su
         fields: string[];
       }[]
     ).map(({ action, fields }) => [action, ...fields]);
-  expect(await apply(document)).toEqual([['update', 'labels:  -> team-a,b'], ...Array.from({ length: 5 }, () => ['create'])]);
+  expect(await apply(document)).toEqual([
+    ['update', 'labels:  -> team-a,b'],
+    ...Array.from({ length: 5 }, () => ['create']),
+  ]);
   expect(await apply(document)).toEqual(Array.from({ length: 6 }, () => ['unchanged']));
   const less = { version: 1, budgets: [{ site: true, window: 'month', amount: 8 }] };
   expect(await apply(less)).toEqual([['update', 'amount: 9 -> 8']]);

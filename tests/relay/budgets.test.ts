@@ -251,3 +251,57 @@ test('a failed request gives its place and its tokens back, and counts in nothin
   expect((await gateway.chat(key, ask)).status).toBe(200);
   expect([await usedOf(requests.id), await usedOf(tokens.id)]).toEqual([1, 1500]);
 });
+
+test('a zone that changes in the middle: the later window goes on, and one that begins counts what it has used', async () => {
+  await open({ quota: 1_000_000 });
+  const { key, id: token } = await gateway.token();
+  const call = async (at: string) => {
+    now = Date.parse(at);
+    expect((await gateway.chat(key, ask)).status).toBe(200);
+    await gateway.ledger.drain();
+  };
+  await call('2026-11-29T03:00:00Z');
+  const money = await budget('token', token, 'day', 'money', 10_000);
+  const requests = await budget('user', gateway.userId, 'day', 'requests', 50);
+  await call('2026-11-29T06:00:00Z');
+  await call('2026-11-29T11:00:00Z');
+  expect([await usedOf(money.id), await usedOf(requests.id)]).toEqual([675, 3]);
+  now = Date.parse('2026-11-29T12:00:00Z');
+  // New York's day began at 05:00: two of three calls are in it.
+  await budget('token', token, 'day', 'money', 10_000, { zone: 'America/New_York' });
+  await budget('user', gateway.userId, 'day', 'requests', 50, { zone: 'America/New_York' });
+  expect([await usedOf(money.id), await usedOf(requests.id)]).toEqual([450, 2]);
+  await call('2026-11-29T12:30:00Z');
+  expect([await usedOf(money.id), await usedOf(requests.id)]).toEqual([675, 3]);
+  expect((await gateway.services.budgets.get(money.id)).resets).toBe(Date.parse('2026-11-30T05:00:00Z') / 1000);
+  // Shanghai's began at 16:00 the day before: the window at hand goes on until it ends there.
+  await budget('token', token, 'day', 'money', 10_000, { zone: 'Asia/Shanghai' });
+  expect(await gateway.services.budgets.get(money.id)).toMatchObject({
+    used: 675,
+    resets: Date.parse('2026-11-29T16:00:00Z') / 1000,
+  });
+  await call('2026-11-29T16:00:01Z');
+  expect(await usedOf(money.id)).toBe(225);
+  now += 60_000;
+  await gateway.services.budgets.tick();
+  expect(await usedOf(money.id)).toBe(225);
+});
+
+test('what was reset before a change of zone is not counted again', async () => {
+  await open({ quota: 1_000_000 });
+  const { key, id: token } = await gateway.token();
+  now = Date.parse('2026-11-29T06:00:00Z');
+  const { id } = await budget('token', token, 'day', 'money', 10_000);
+  await gateway.chat(key, ask);
+  expect(await usedOf(id)).toBe(225);
+  now += 60_000;
+  await gateway.services.budgets.reset(id);
+  now += 60_000;
+  await gateway.chat(key, ask);
+  await budget('token', token, 'day', 'money', 10_000, { zone: 'America/New_York' });
+  expect(await usedOf(id)).toBe(225);
+  now += 10_000;
+  await gateway.services.budgets.tick();
+  await gateway.services.budgets.tick();
+  expect(await usedOf(id)).toBe(225);
+});

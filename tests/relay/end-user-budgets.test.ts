@@ -1,10 +1,10 @@
 /** Budgets of each end user of a key: of the person for whom its requests say that they are made. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { BudgetSnapshot, BudgetUnit, BudgetWindow } from '../../server/contract/budgets.ts';
 import { BudgetBook } from '../../server/billing/balances/budgets.ts';
 import { blockKey, blocks, EndUserTable } from '../../server/billing/balances/end-users.ts';
 import { createMemory } from '../../server/billing/balances/shared-memory.ts';
 import { createAccounts } from '../../server/billing/balances/slot.ts';
+import type { BudgetSnapshot, BudgetUnit, BudgetWindow } from '../../server/contract/budgets.ts';
 import { systemTimers } from '../../server/contract/timers.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';

@@ -70,11 +70,13 @@ test('a new budget of a label counts what its keys have used in the window, in e
 });
 
 test('fifty at once over keys of different labels never exceed the one that they share', async () => {
-  const keys = await Promise.all(['a,shared', 'shared,b', 'c,shared'].map(async (labels) => {
-    const { key, id } = await gateway.token();
-    await labelled(id, labels);
-    return key;
-  }));
+  const keys = await Promise.all(
+    ['a,shared', 'shared,b', 'c,shared'].map(async (labels) => {
+      const { key, id } = await gateway.token();
+      await labelled(id, labels);
+      return key;
+    }),
+  );
   const shared = await label('shared', 'requests', 7);
   await label('a', 'requests', 50);
   await label('b', 'money', 5_000_000);

@@ -121,7 +121,15 @@ test.each([
 
 test('what a single request may take is set in tokens, shown without a use, and cannot be reset', async () => {
   const page = await open([
-    budget({ id: 6, holder: 'label', subject: 'team-a', name: 'team-a', window: 'request', unit: 'tokens', bound: 32_000 }),
+    budget({
+      id: 6,
+      holder: 'label',
+      subject: 'team-a',
+      name: 'team-a',
+      window: 'request',
+      unit: 'tokens',
+      bound: 32_000,
+    }),
   ]);
   await page.until(() => expect(page.text()).toContain('team-a'));
   expect(page.text()).toContain(i18next.t('budgets.most', { most: '32,000 tokens' }));

@@ -27,6 +27,8 @@ const pagePaths: Readonly<Record<AlertKindName, (subject: string) => string>> = 
   other_model: (id) => `/log?channel=${id}`,
   defect: () => '/log?status=failed',
   relay_stalled: () => '/log?range=1h',
+  budget_used: () => '/budget',
+  key_frozen: () => '/log?type=2&range=1h',
   backup_missed: () => '/setting',
 };
 

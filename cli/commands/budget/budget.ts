@@ -34,7 +34,10 @@ async function holderOf(
 ): Promise<{ readonly holder: BudgetHolder; readonly subject: string } | null> {
   const [person, members, labelled, each] = [text(user), text(group), text(label), text(endUsers)];
   const key = text(token) ?? each;
-  if ([text(token), person, members, labelled, each, site === true ? '' : undefined].filter((one) => one !== undefined).length > 1)
+  if (
+    [text(token), person, members, labelled, each, site === true ? '' : undefined].filter((one) => one !== undefined)
+      .length > 1
+  )
     throw new AppError('usage', { detail: '--token | --user | --group | --label | --end-users | --site' });
   if (site === true) return { holder: 'site', subject: '' };
   if (members !== undefined) return { holder: 'group', subject: members };
@@ -117,7 +120,8 @@ export const set: CommandRun = async (context, flags) => {
   });
   const client = await context.client();
   const named = await holderOf(client, flags);
-  if (named === null) throw new AppError('input_needed', { flags: '--token | --user | --group | --label | --end-users | --site' });
+  if (named === null)
+    throw new AppError('input_needed', { flags: '--token | --user | --group | --label | --end-users | --site' });
   const span = wordOf(window, budgetWindows, '--window');
   const unit = wordOf(text(flags.unit), budgetUnits, '--unit') ?? (span === 'request' ? 'tokens' : 'money');
   const { quotaPerUnit } = unit === 'money' ? await moneyOf(context) : { quotaPerUnit: 1 };

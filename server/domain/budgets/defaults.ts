@@ -1,6 +1,7 @@
 /** Budgets that new keys and users get, as options say. */
-import { amountOf } from '../provisioning/values.ts';
+
 import type { OptionsService } from '../options/service.ts';
+import { amountOf } from '../provisioning/values.ts';
 import type { BudgetsService } from './service.ts';
 
 export interface BudgetDefaults {

@@ -60,6 +60,9 @@ export interface BudgetView {
 /** What was used before is counted again so much later: by then every relay thread knows of the budget. */
 const settledSeconds = 3;
 
+/** When its use was taken off last; 0 = never. */
+const resetAtOf = ({ counted }: Pick<BudgetRow, 'counted'>): number => (Math.abs(counted) > 1 ? Math.abs(counted) : 0);
+
 const windowOf = (row: Pick<BudgetRow, 'period'>) => row.period as BudgetWindow;
 
 export function createBudgets({
@@ -90,7 +93,8 @@ export function createBudgets({
     ];
     const [keys, people] = [[...new Set([...ids('token'), ...ids('end_user')])], ids('user')];
     const found = new Map<string, string>();
-    for (const { id, name } of keys.length === 0 ? [] : await tokens.byIds(keys)) for (const holder of ['token', 'end_user']) found.set(`${holder} ${id}`, name);
+    for (const { id, name } of keys.length === 0 ? [] : await tokens.byIds(keys))
+      for (const holder of ['token', 'end_user']) found.set(`${holder} ${id}`, name);
     for (const { id, username } of people.length === 0 ? [] : await users.byIds(people))
       found.set(`user ${id}`, username);
     return found;
@@ -106,7 +110,10 @@ export function createBudgets({
       id: row.id,
       holder: row.holder as BudgetHolder,
       subject: row.subject,
-      name: row.holder === 'group' || row.holder === 'label' ? row.subject : (names.get(`${row.holder} ${row.subject}`) ?? ''),
+      name:
+        row.holder === 'group' || row.holder === 'label'
+          ? row.subject
+          : (names.get(`${row.holder} ${row.subject}`) ?? ''),
       window,
       unit: row.unit as BudgetUnit,
       amount: row.amount,
@@ -162,9 +169,11 @@ export function createBudgets({
     // Five hours begin with the first use after the budget was made.
     if (window === '5h' || window === 'request' || row.holder === 'end_user') return;
     const windowAt = spanOf(window, row.zone, seconds()).start;
+    // Where the zone changed, a window that began later goes on.
+    if (windowAt < (row.window_at ?? 0)) return;
     const missing = await repository.missing({
-      ...{ id: row.id, holder: row.holder as BudgetHolder, subject: row.subject },
-      ...{ unit: row.unit as BudgetUnit, from: windowAt },
+      ...{ id: row.id, holder: row.holder as BudgetHolder, subject: row.subject, unit: row.unit as BudgetUnit },
+      ...{ windowAt, from: Math.max(windowAt, resetAtOf(row)) },
     });
     if (missing > 0) await change(row.id, windowAt, missing);
   };
@@ -213,20 +222,25 @@ export function createBudgets({
         throw new AppError('params_invalid', { detail: 'raise' });
       const at = seconds();
       // A window has one beginning, so budgets of several units in it share their zone.
-      for (const row of own)
-        if (row.period === window && row.zone !== zone && row.id !== known?.id)
-          await repository.update(row.id, { zone, updated_at: at });
+      const moved = own.filter((row) => row.period === window && row.zone !== zone);
+      // What the window of the new zone has used before counts, but for what was taken off.
+      for (const row of moved) await repository.update(row.id, { zone, counted: -resetAtOf(row), updated_at: at });
+      const recount = async () => {
+        for (const { id } of counts ? moved : []) await inTurn(async () => count(await find(id)));
+      };
       const columns = { amount, zone, raise_amount: raise, raise_until: until };
       if (known !== undefined) {
         const isSame =
           known.amount === amount && known.zone === zone && known.raise_amount === raise && known.raise_until === until;
         if (isSame) return { budget: await view(known.id), result: 'unchanged' };
         await repository.update(known.id, { ...columns, updated_at: at });
+        await recount();
         return { budget: await view(known.id), result: 'changed' };
       }
       if ((await repository.count()) >= maxBudgets) throw new AppError('budget_many', { most: maxBudgets });
       const row = { holder, subject, period: window, unit, ...columns, counted: 0, created_at: at, updated_at: at };
       const id = await repository.create(row);
+      await recount();
       if (counts) await inTurn(async () => count(await find(id)));
       return { budget: await view(id), result: 'created' };
     },
@@ -249,8 +263,8 @@ export function createBudgets({
     reset(id: number): Promise<BudgetView> {
       return inTurn(async () => {
         const { used, window_at: windowAt } = await view(id);
-        // What was used before it was made is taken off too, and must not be counted again.
-        await repository.update(id, { counted: 1 });
+        // What was used before is taken off, and must not be counted again.
+        await repository.update(id, { counted: seconds() });
         // The ledger takes off what it has by then.
         if (windowAt !== null && used > 0) await change(id, windowAt, -maxQuota);
         return view(id);
@@ -268,9 +282,9 @@ export function createBudgets({
     /** What was settled by threads that did not know of a new budget yet is counted too. */
     async tick(): Promise<void> {
       for (const row of await repository.uncounted()) {
-        if (seconds() < row.created_at + settledSeconds) continue;
+        if (seconds() < Math.max(row.created_at, row.updated_at) + settledSeconds) continue;
         await inTurn(() => count(row));
-        await repository.update(row.id, { counted: 1 });
+        await repository.update(row.id, { counted: resetAtOf(row) || 1 });
       }
     },
   };

@@ -32,9 +32,18 @@ export async function applyBudgets(
     if (row === undefined) throw new AppError('not_found', { what: `user ${name ?? ''}` });
     return row.id;
   };
-  const namedBy = async ({ site, group, user, token, owner, label, end_users_of: each }: ProvisionedBudget): Promise<Named> => {
+  const namedBy = async ({
+    site,
+    group,
+    user,
+    token,
+    owner,
+    label,
+    end_users_of: each,
+  }: ProvisionedBudget): Promise<Named> => {
     const given = [site, group, user, token, label, each].filter((one) => one !== undefined).length;
-    if (given !== 1) throw new AppError('params_invalid', { detail: 'budgets: site | group | user | token | label | end_users_of' });
+    if (given !== 1)
+      throw new AppError('params_invalid', { detail: 'budgets: site | group | user | token | label | end_users_of' });
     if (label !== undefined) return { holder: 'label', subject: label, name: `label ${label}` };
     if (group !== undefined) return { holder: 'group', subject: group, name: `group ${group}` };
     if (user !== undefined) return { holder: 'user', subject: String(await userOf(user)), name: `user ${user}` };

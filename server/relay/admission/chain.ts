@@ -49,12 +49,7 @@ const tooDear: ReadonlySet<string> = new Set([
 ]);
 
 /** Another target's group may have room, or the target may take fewer tokens. */
-const tooMany: ReadonlySet<string> = new Set([
-  'limit_rpm',
-  'limit_tpm',
-  'limit_concurrency',
-  'request_tokens',
-]);
+const tooMany: ReadonlySet<string> = new Set(['limit_rpm', 'limit_tpm', 'limit_concurrency', 'request_tokens']);
 
 /** @returns null = another target would meet the same, or must not be asked for it. */
 function failureOf({

@@ -126,7 +126,12 @@ export class Gate {
     const account = balances.account(user.id, token?.id ?? 0);
     const budget = token === null || token.limits === null ? null : account.budgetUsedUp(token.limits);
     if (budget !== null) return this.reject(admission, this.overBudget(budget));
-    const holders = balances.budgets.of({ tokenId: token?.id ?? 0, userId: user.id, userGroup: user.group, labels: token?.labels });
+    const holders = balances.budgets.of({
+      tokenId: token?.id ?? 0,
+      userId: user.id,
+      userGroup: user.group,
+      labels: token?.labels,
+    });
     const usedUp = holders === null ? null : account.holderUsedUp(holders);
     if (usedUp !== null) return this.reject(admission, budgetRefusal(usedUp, state.settings));
     const settings = state.settings;

@@ -160,7 +160,8 @@ export function BudgetDrawer({ budget, onClose, onSaved }: BudgetDrawerProps) {
 }
 
 /** A single request is bounded in tokens alone. */
-const unitOf = ({ window, unit }: Pick<Typed, 'window' | 'unit'>): BudgetUnit => (window === 'request' ? 'tokens' : unit);
+const unitOf = ({ window, unit }: Pick<Typed, 'window' | 'unit'>): BudgetUnit =>
+  window === 'request' ? 'tokens' : unit;
 
 /** People are named, the API takes their ids. @throws ApiError where no user has that name. */
 async function subjectOf({ holder, subject }: Pick<Typed, 'holder' | 'subject'>, unknown: string): Promise<string> {
