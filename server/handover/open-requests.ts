@@ -1,6 +1,7 @@
 /** Reservations of the old process's open requests, held a second time by the new process, so that the money cannot be spent twice before they end. */
 
 import { HolderSlot } from '../billing/balances/budgets.ts';
+import { isBlockKey } from '../billing/balances/end-users.ts';
 import type { Money } from '../billing/balances/money.ts';
 import { groupStripe, holderStripe, userStripe } from '../billing/balances/shared-memory.ts';
 import { KeySlot, RateSlot, UserSlot } from '../billing/balances/slot.ts';
@@ -43,7 +44,9 @@ export function openMoneyOf({ memory, accounts }: Money, { users, tokens }: Name
     return [id, userId, held, max, budget, running];
   });
   const { groups, holders = [] } = accounts.slotIndexes([], []);
+  // Windows of end users begin again with the new process.
   const ofHolders = holders
+    .filter(([key]) => !isBlockKey(key))
     .map(([key, place]): NonNullable<OpenMoney['holders']>[number] => {
       const held = place + HolderSlot.held;
       return [key, get(held), get(held + 1), get(held + 2)];

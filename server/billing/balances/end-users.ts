@@ -16,7 +16,9 @@ const setsInBlock = rows * setsInRow;
 const Mark = { low: 28, high: 29, usedAt: 30 } as const;
 
 /** How the blocks are named among the slots of holders. */
-export const blockKey = (at: number): string => `end_user block ${at}`;
+const blockName = 'end_user block ';
+export const blockKey = (at: number): string => `${blockName}${at}`;
+export const isBlockKey = (key: string): boolean => key.startsWith(blockName);
 
 export class EndUserTable {
   /** @param first cells of the blocks, in their order. */
