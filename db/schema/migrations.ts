@@ -309,6 +309,8 @@ const followedOfBudgets = 'holder, subject, period, unit, amount, zone, raise_am
 const followedOfTokens =
   'name, key_hmac, status, expires_at, unlimited, quota_limit, model_limits_enabled, model_limits, allow_ips, group_name, day_budget, month_budget, rpm_limit, tpm_limit, concurrency_limit, deleted_at, old_key_hmac, old_key_until, labels';
 
+const byName = (one: Migration, other: Migration): number => (one.name < other.name ? -1 : 1);
+
 /** The first schema is in no row: a database that has it was made by an earlier build. */
 const first: Migration = { name: '0001-initial', statements: [], breaks: true };
 
@@ -420,7 +422,7 @@ export const sqliteMigrations: readonly Migration[] = [
       ...followNewOnSqlite('budgets', 'id', followedOfBudgets),
     ],
   },
-].sort((one, other) => (one.name < other.name ? -1 : 1));
+].sort(byName);
 
 export const postgresMigrations: readonly Migration[] = [
   first,
@@ -484,7 +486,7 @@ export const postgresMigrations: readonly Migration[] = [
       `ALTER TABLE budgets ADD CONSTRAINT budgets_period_check CHECK (${budgetPeriods})`,
     ],
   },
-];
+].sort(byName);
 
 /** @param schema name of a file's newest migration. */
 export const hasSchema = (schema: string): boolean => sqliteMigrations.some(({ name }) => name === schema);
