@@ -69,3 +69,17 @@ test.each([
   // The path of a server that does not run is unknown.
   expect(await proxy()).toMatchObject({ result: 'ok' });
 });
+
+test('doctor counts budgets, and warns where keys that leak cannot be stopped', async () => {
+  const budgets = async () => {
+    const rows: { check: string; result: string; detail: string; fix?: string }[] = await runner.json(['doctor']);
+    return rows.find(({ check }) => check === 'budgets');
+  };
+  expect(await budgets()).toBeUndefined();
+  await runner.run(['budget', 'set', '--site', '--window', 'request', '--amount', '32000']);
+  expect(await budgets()).toMatchObject({ result: 'ok', detail: '1' });
+  await runner.run(['option', 'set', 'budgets.leak_stop=true']);
+  expect(await budgets()).toMatchObject({ result: 'ok' });
+  await runner.run(['option', 'set', 'LogConsumeEnabled=false']);
+  expect(await budgets()).toMatchObject({ result: 'warn', fix: 'gateway option set LogConsumeEnabled=true' });
+});

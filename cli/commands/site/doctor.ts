@@ -254,6 +254,35 @@ async function programs(context: Context): Promise<readonly Finding[]> {
   return [wrong('programs', 'warn', detail, 'gateway option set ServerAddress=https://...')];
 }
 
+/** Budgets that refuse requests, or soon will; and a stop of keys that leak, which reads the log of usage. */
+async function budgets(context: Context): Promise<readonly Finding[]> {
+  const { say } = context;
+  const client = await context.client();
+  const values = new Map((await client.call('option.list')).map(({ key, value }) => [key, value]));
+  if (values.get('budgets.leak_stop') === 'true' && values.get('LogConsumeEnabled') === 'false') {
+    const detail = say(
+      '未保留使用日志，因此不会停用疑似泄露的令牌',
+      'keys that leak are not stopped: the log of usage is not kept',
+    );
+    return [wrong('budgets', 'warn', detail, 'gateway option set LogConsumeEnabled=true')];
+  }
+  const rows = await client.call('budget.list', {});
+  if (rows.length === 0) return [];
+  const nearly = rows.filter(({ window_at: at, used, bound }) => at !== null && used * 100 >= bound * nearlyUsed);
+  const names = nearly.map(({ holder, subject, name, window }) => `${holder} ${name || subject} ${window}`.trim());
+  return nearly.length === 0
+    ? [ok('budgets', String(rows.length))]
+    : [
+        wrong(
+          'budgets',
+          'warn',
+          say(`已用 ${nearlyUsed}% 以上：${names.join('、')}`, `used to ${nearlyUsed}% or more: ${names.join(', ')}`),
+          'gateway budget list',
+        ),
+      ];
+}
+const nearlyUsed = 95;
+
 /** How old the last backup by the clock is. */
 async function backups(context: Context): Promise<Finding> {
   const { say } = context;
@@ -306,6 +335,7 @@ const parts: readonly Part[] = [
   { name: 'prices', check: prices },
   { name: 'chains', check: chains },
   { name: 'programs', check: programs },
+  { name: 'budgets', check: budgets },
   { name: 'backups', check: backups },
 ];
 
@@ -323,6 +353,7 @@ const chinese: Readonly<Record<string, string>> = {
   prices: '价格',
   chains: '虚拟模型',
   programs: '程序登录',
+  budgets: '预算',
   reach: '可达',
   redirect: '跳转',
   path: '路径',
