@@ -41,7 +41,7 @@ export const budgetRows: readonly CommandRow[] = [
       ...holders,
       {
         flag: '--window <word>',
-        zh: `时段：${budgetWindows.join(' ')}；单次请求用 request`,
+        zh: `时段：${budgetWindows.join(' ')}`,
         en: `window: ${budgetWindows.join(', ')}; 5h begins with the first use, request bounds the tokens of each request`,
       },
       {

@@ -269,7 +269,9 @@ async function budgets(context: Context): Promise<readonly Finding[]> {
   const rows = await client.call('budget.list', {});
   if (rows.length === 0) return [];
   const nearly = rows.filter(({ window_at: at, used, bound }) => at !== null && used * 100 >= bound * nearlyUsed);
-  const names = nearly.map(({ holder, subject, name, window }) => `${holder} ${name || subject} ${window}`.trim());
+  const names = nearly.map(({ holder, subject, name, window }) =>
+    [holder, name || subject, window].filter((part) => part !== '').join(' '),
+  );
   return nearly.length === 0
     ? [ok('budgets', String(rows.length))]
     : [
