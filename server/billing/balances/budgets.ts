@@ -1,7 +1,7 @@
 /**
- * Budgets in the memory that all relay threads share. Each key, label, user, group, end user and the site that has any has one slot: what open
- * requests hold in each unit, when each window began, and what was used in it. A request holds in the slots of at most `maxHolders`,
- * whose locks are taken after its user's and in one order, so that no burst gets past any of them.
+ * Budgets in the memory that all relay threads share. Each key, label, user, group, end user and the site that has any has one
+ * slot: what open requests hold in each unit, when each window began, and what was used in it. A request holds in the slots of at
+ * most `maxHolders`, whose locks are taken after its user's and in one order, so that no burst gets past any of them.
  */
 import {
   amountIn,
