@@ -75,7 +75,8 @@ type Shortens = 'no' | 'unlessHeld' | 'yes';
  */
 export function reserve(core: ReserveCore, reservation: Reservation): void | Promise<void> {
   const most = reservation.mostTokens;
-  if (mostTokens(reservation.plan.estimate) <= most) return reserveWithin(core, reservation);
+  if (most === Number.POSITIVE_INFINITY || mostTokens(reservation.plan.estimate) <= most)
+    return reserveWithin(core, reservation);
   return shortenTo(core, reservation, most).then(() => reserveWithin(core, reservation));
 }
 
