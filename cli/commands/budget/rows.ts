@@ -51,7 +51,7 @@ export const budgetRows: readonly CommandRow[] = [
       },
       {
         flag: '--unit <word>',
-        zh: `单位：${budgetUnits.join(' ')}（默认 money，request 为 tokens）`,
+        zh: `单位：${budgetUnits.join(' ')}（默认 money）`,
         en: `unit: ${budgetUnits.join(', ')} (default: money; tokens with the window request)`,
       },
       {
