@@ -544,6 +544,20 @@ test('an MP4 packet larger than a frame of AAC can be is more than one', () => {
   expect(seconds(movie({ ...one, sizes: equal(768 * 940, 1) }))).toBeGreaterThanOrEqual(59.9);
 });
 
+test('frames of speech in one MP4 packet, which no encoder makes, are as many as it has room for', () => {
+  const stereo = esds(0x40, Buffer.from([0x12, 0x10]));
+  const surround = esds(0x40, Buffer.from([0x12, 0x30]));
+  const packed = (inside: Buffer, bytes: number, count: number) => {
+    const sound = Buffer.alloc(bytes * count, 1);
+    return seconds(movie({ entry: 'mp4a', rate: 44_100, inside, count, sound, sizes: equal(bytes, count) }));
+  };
+  // 60 s at 8 kbit/s.
+  for (const inside of [stereo, surround]) expect(packed(inside, 60_000, 1)).toBeGreaterThanOrEqual(60);
+  // What frames of two and six channels may take.
+  expect(packed(stereo, 1536, 100)).toBeCloseTo((100 * 1024) / 44_100, 6);
+  expect(packed(surround, 4608, 100)).toBeCloseTo((300 * 1024) / 44_100, 6);
+});
+
 describe('MP4 is charged as it plays:', () => {
   test('Opus of 20 ms, by its packets', () =>
     expect(

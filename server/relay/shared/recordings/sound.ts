@@ -176,16 +176,19 @@ const row = (read: FrameReader, { rate }: Format, most = fattest.other): Sound =
 /** Bytes of a frame of AAC that one channel takes at most; of more than two the others take what is left. Source: ISO/IEC 14496-3, 4.5.1.1: 6,144 bits a channel. */
 const fullAac = 768;
 
-/** A packet is one frame, or frames with heads of their own. */
+/** A packet is one frame, or frames with heads of their own. One that no encoder makes is a row of frames, each as short as speech is. */
 function aac({ rate, setup }: Format): Sound {
   const config: AacConfig = aacConfig(setup) ?? { rate: rate > 0 ? rate : 48_000, samples: 1024, channels: 0 };
   const full = config.channels === 1 ? fullAac : 2 * fullAac;
+  // 0 = its elements say it, 7 and more = eight at least. Source: ISO/IEC 14496-3, 1.6.3.4.
+  const mostChannels = config.channels === 0 || config.channels > 6 ? 8 : config.channels;
   const core = rate > 0 ? Math.min(rate, config.rate) : config.rate;
   const each = config.samples / core;
   const secondsOf = (packet: Uint8Array): number => {
     if (packet.length === 0) return 0;
-    // More than a frame can take is more than one frame.
-    const own = Math.max(1, packet.length / full) * each;
+    // More than a frame can take is more than one frame: FFmpeg plays them all.
+    const isRow = packet.length > fullAac * mostChannels && packet.length > full;
+    const own = isRow ? thinnestSeconds(packet.length) : Math.max(1, packet.length / full) * each;
     if (packet[0] !== 0xff || adtsFrame(packet, 0) === null) return own;
     return Math.max(own, rowSeconds(packet, adtsFrame, core));
   };
