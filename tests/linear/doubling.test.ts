@@ -41,7 +41,9 @@ test('the time of each reader grows with what it reads and not with its square',
     if (growth !== null)
       slow.push(`${reader}, ${one.name}: ${growth.ms.map((ms) => ms.toFixed(1)).join(', ')} ms from ${growth.n}`);
   }
-  figure(`seed ${seed}: ${measured} cases of ${readers.length} readers, ${slow.length} grew faster than what they read`);
+  figure(
+    `seed ${seed}: ${measured} cases of ${readers.length} readers, ${slow.length} grew faster than what they read`,
+  );
   expect(slow).toEqual([]);
 });
 
