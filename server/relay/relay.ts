@@ -166,9 +166,9 @@ function relayOver(core: RelayCore): Relay {
   return {
     reject: (request, rawPath, peer) => rejectEarly(request, plainPath(rawPath), peer),
     refusal: (request, rawPath, reason) => refusal(core, request, plainPath(rawPath), reason),
-    async handle(request, rawPath, peer) {
+    handle(request, rawPath, peer) {
       try {
-        return await handle(request, plainPath(rawPath), peer);
+        return handle(request, plainPath(rawPath), peer).catch(failedEarly);
       } catch (error) {
         return failedEarly(error);
       }

@@ -41,8 +41,10 @@ export const Feature = {
   strays: 64,
   /** Wishes for several answers. */
   answers: 128,
+  /** Wishes for sound. */
+  sound: 256,
 } as const;
-export const allFeatures = 255;
+export const allFeatures = 511;
 /** What `featuresIn` reads. */
 export const requestedMask = Feature.modifiers | Feature.uses | Feature.hosts;
 
@@ -87,6 +89,7 @@ const named: readonly (readonly [bit: number, looseNames: Iterable<string>])[] =
   ],
   [Feature.strays, unsupportedMembers.map(looseName)],
   [Feature.answers, answerNames],
+  [Feature.sound, ['modalities', 'generationconfig']],
 ];
 const byLooseName = new Map<string, number>();
 for (const [bit, names] of named) for (const name of names) byLooseName.set(name, (byLooseName.get(name) ?? 0) | bit);

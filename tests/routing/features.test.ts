@@ -45,6 +45,7 @@ const names: Readonly<Record<keyof typeof Feature, readonly string[]>> = {
   ],
   strays: ['reasoning', 'reasoning_content', 'reasoning_details', 'extra_content', 'refusal', 'name'],
   answers: ['n', 'best_of', 'generation_config'],
+  sound: ['modalities', 'generation_config'],
 };
 const plain = [
   'model',

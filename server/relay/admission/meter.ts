@@ -171,7 +171,7 @@ export function estimate(
     files: filesWithin(prompt, own, context),
     caches: prompt.caches,
     maxTokens: (answer.tokens + answer.thought) * answer.choices,
-    hasAudio: hasAudio(body),
+    hasAudio: (prompt.features & Feature.sound) !== 0 && hasAudio(body),
     toolCalls: route.toolCallsFor(requested),
   };
   return { ...size, prices: perAnswer, reserveAmount: reserveAll(perAnswer, size, others), fallback, answer, others };

@@ -286,25 +286,23 @@ function whole(
 }
 
 /** The response is paid for by now: it goes out, whatever goes wrong with waiting for its bill. */
-async function billed(
+function billed(
   core: StreamDeps,
   reservation: Reservation,
   durable: Promise<void>,
   chunk: Uint8Array<ArrayBuffer> | string,
   init: { readonly status: number; readonly headers: Record<string, string> },
 ): Promise<Response> {
-  try {
-    // Of an estimate the cost is known only now.
-    const make = (sent: ConstructorParameters<typeof Response>[0]) => {
-      addCost(init.headers, reservation);
-      return new Response(sent, init);
-    };
-    return await whenDurable(durable, core.commitPingMs, chunk, make, core.deadlines);
-  } catch (error) {
+  // Of an estimate the cost is known only now.
+  const make = (sent: ConstructorParameters<typeof Response>[0]) => {
+    addCost(init.headers, reservation);
+    return new Response(sent, init);
+  };
+  return whenDurable(durable, core.commitPingMs, chunk, make, core.deadlines).catch(async (error: unknown) => {
     core.report(error, reservation.parsed.requestId);
     await durable;
     return new Response(chunk, init);
-  }
+  });
 }
 
 /** Some addresses take an answer in one piece in another form than the dialect's chat. */
