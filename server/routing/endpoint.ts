@@ -173,14 +173,16 @@ export function nativeForm(headers: SentHeaders): Headers | SentHeaders {
   return made;
 }
 
+/** Headers of a client by their names in lower case. */
+export type ClientHeaders = Readonly<Record<string, string>>;
+
 /** @param contentType of a form. */
 export function headersOf(
   plan: HeaderPlan,
   key: string,
-  clientHeaders: Headers,
+  values: ClientHeaders,
   contentType: string | undefined,
 ): SentHeaders {
-  const values = clientHeaders.toJSON();
   // What passes, or who, is not known before.
   if (plan.override !== null)
     return overridden(plan.override, key, values, madeHeaders(plan, key, values, contentType));
@@ -202,7 +204,7 @@ export function headersOf(
 function madeHeaders(
   { constant, keys, passed, last }: HeaderPlan,
   key: string,
-  clientHeaders: Readonly<Record<string, string>>,
+  clientHeaders: ClientHeaders,
   contentType: string | undefined,
 ): SentHeaders {
   const headers: Record<string, string> = { ...constant };
@@ -223,7 +225,7 @@ const maxPassedName = 128;
 function overridden(
   { own, passes }: HeaderOverride,
   key: string,
-  clientHeaders: Readonly<Record<string, string>>,
+  clientHeaders: ClientHeaders,
   headers: SentHeaders,
 ): SentHeaders {
   const all: Record<string, string> = { ...headers };

@@ -122,6 +122,7 @@ function parsedOf(protocol: ProtocolId, operation: Operation, model: string, giv
     body,
     prompt: readPrompt(body, allFeatures),
     request: new Request('http://x/v1/x'),
+    clientHeaders: {},
   };
 }
 

@@ -25,6 +25,7 @@ function parsedOf(protocol: ProtocolId, body: Record<string, unknown>): ParsedRe
   checkMembers(json, body, matched);
   return {
     requestId: 'r',
+    clientHeaders: {},
     startedMs: 0,
     route: matched.route,
     protocol,

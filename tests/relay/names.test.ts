@@ -4,7 +4,7 @@ import { namesOf } from '../../server/relay/intake/names.ts';
 
 type Headers_ = Readonly<Record<string, string>>;
 const read = (headers: Headers_, body: Readonly<Record<string, unknown>> = {}, operation = 'chat') =>
-  namesOf({ request: new Request('http://localhost', { headers }), body, operation: operation as 'chat' });
+  namesOf({ clientHeaders: headers, body, operation: operation as 'chat' });
 
 const codexTurn = (more: object = {}) =>
   JSON.stringify({

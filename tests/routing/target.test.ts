@@ -118,14 +118,14 @@ test('an address that follows from key or query alone is a function', () => {
 });
 
 test('headers of the client’s dialect and of its agent go to its own dialect alone', () => {
-  const clientHeaders = new Headers({
+  const clientHeaders = {
     'anthropic-beta': 'b',
     'user-agent': 'agent',
     version: '1',
     'x-app': 'ü',
     cookie: 'c',
     'idempotency-key': 'i',
-  });
+  };
   const headers = (slug: string) =>
     headersOf(
       compiled(slug, { protocol: 'anthropic-messages', model: 'claude-opus-4-6' }).headers,
@@ -152,7 +152,7 @@ test('headers of the client’s dialect and of its agent go to its own dialect a
 
 test('no header of a caller makes an upstream answer it with what another was answered', () => {
   const names = ['idempotency-key', 'x-idempotency-key', 'x-stainless-idempotency-key', 'x-request-id', 'request-id'];
-  const clientHeaders = new Headers(names.map((name): [string, string] => [name, 'theirs']));
+  const clientHeaders = Object.fromEntries(names.map((name) => [name, 'theirs']));
   for (const slug of ['openai', 'anthropic', 'custom', 'mistral', 'gemini', 'azure']) {
     const sent = headersOf(compiled(slug, {}, plain).headers, 'k', clientHeaders, undefined);
     expect(Object.keys(sent).filter((name) => names.includes(name))).toEqual([]);
@@ -162,7 +162,7 @@ test('no header of a caller makes an upstream answer it with what another was an
 test('headers are shared by requests that send the same, and by no others', () => {
   const { headers } = compiled('custom', {}, plain);
   const of = (agent: string, key = 'k', type?: string) =>
-    headersOf(headers, key, new Headers({ 'user-agent': agent, cookie: agent }), type);
+    headersOf(headers, key, { 'user-agent': agent, cookie: agent }, type);
   const first = of('a');
   expect(of('a')).toBe(first);
   expect(of('b')).toMatchObject({ 'user-agent': 'b', authorization: 'Bearer k' });

@@ -98,6 +98,7 @@ function request(model: string): number {
     body,
     prompt: readPrompt(body),
     request: new Request('http://relay/'),
+    clientHeaders: {},
   };
   const startedAt = performance.now();
   const plan = makePlan(deps, parsed, principal);

@@ -1,6 +1,7 @@
 /** Reads for whom a request is made, and by what, from headers and members that agents and chat surfaces send by themselves. */
 import { cleanName, type NameKind, type Names } from '../../contract/names.ts';
 import { record } from '../../protocols/shared/json.ts';
+import type { ClientHeaders } from '../../routing/endpoint.ts';
 import type { ParsedRequest } from './parsed-request.ts';
 
 interface KnownAgent {
@@ -67,8 +68,6 @@ const longestStructure = 8192;
 const questionUnits = 8192;
 
 type Found = Partial<Record<NameKind, string>>;
-/** By their names in lower case. */
-type ClientHeaders = Readonly<Record<string, string | undefined>>;
 
 function put(found: Found, kind: NameKind, value: unknown): void {
   if (found[kind] !== undefined) return;
@@ -78,12 +77,10 @@ function put(found: Found, kind: NameKind, value: unknown): void {
 
 /** @returns null = it says nothing of that kind. */
 export function namesOf({
-  request,
+  clientHeaders: headers,
   body,
   operation,
-}: Pick<ParsedRequest, 'request' | 'body' | 'operation'>): Names | null {
-  // One call instead of two dozen: this runs for each request, and most of it finds nothing.
-  const headers: ClientHeaders = request.headers.toJSON();
+}: Pick<ParsedRequest, 'clientHeaders' | 'body' | 'operation'>): Names | null {
   const found: Found = {};
   const agent = agentIn(headers);
   if (agent !== null) found.agent = agent.name;

@@ -77,6 +77,7 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
     prompt,
     ...(compaction === null ? {} : { compaction }),
     request,
+    clientHeaders: request.headers.toJSON(),
   };
 }
 

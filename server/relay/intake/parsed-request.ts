@@ -5,6 +5,7 @@ import type { ChannelSnapshot, TokenSnapshot, UserSnapshot } from '../../contrac
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import { commonProtocol } from '../../protocols/registry.ts';
 import { ExactNumber, hasExactNumbers, parseExact, record } from '../../protocols/shared/json.ts';
+import type { ClientHeaders } from '../../routing/endpoint.ts';
 import type { Form } from './form.ts';
 import type { Outline } from './json-text.ts';
 import { noPrompt, type Prompt } from './prompt.ts';
@@ -46,6 +47,7 @@ export interface ParsedRequest {
   /** Set where it came over a socket of the client's. */
   readonly socket?: SocketTurn;
   readonly request: Request;
+  readonly clientHeaders: ClientHeaders;
 }
 
 /** Where a turn's answer goes. */
@@ -149,4 +151,5 @@ export const requestWithoutBody = (
   body: {},
   prompt: noPrompt,
   request,
+  clientHeaders: request.headers.toJSON(),
 });

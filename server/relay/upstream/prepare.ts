@@ -152,7 +152,11 @@ function prepared(
   const { request, order, form } = parsed;
   const url =
     typeof target.url === 'string' ? target.url : target.url({ key, url: request.url, path: order?.path ?? '' });
-  const headers = withoutBetas(headersOf(target.headers, key, request.headers, form?.contentType), removed, dropped);
+  const headers = withoutBetas(
+    headersOf(target.headers, key, parsed.clientHeaders, form?.contentType),
+    removed,
+    dropped,
+  );
   const taken = takenTypes(target, removed);
   // Only a single answer can be translated, and a client that requested JSON expects nothing in front of it.
   const restore =
