@@ -255,6 +255,30 @@ test('a program begins to sign in on one node, its user approves on another, and
   expect(await rowsOf(database, 'SELECT * FROM sign_ins')).toEqual([]);
 });
 
+test('a browser that is approved on one node brings its code to another, once; a second use at the first one ends what it gave', async () => {
+  const [first, second] = await twoNodes({ 'agents.sign_in': 'true' });
+  await first.setup.run(root);
+  const ip = '198.51.100.7';
+  const redirect = 'http://127.0.0.1:1455/callback';
+  const verifier = 'v'.repeat(43);
+  const request = {
+    ...{ client_id: 'codex', redirect_uri: redirect, response_type: 'code', state: 'st' },
+    ...{ code_challenge: createHash('sha256').update(verifier).digest('base64url'), code_challenge_method: 'S256' },
+  };
+  const approved = await first.signIns.authorize({ id: 1, username: 'root' }, ip, request, true);
+  const code = new URL(approved).searchParams.get('code') ?? '';
+  const exchange = (one: Services) => one.signIns.exchange({ code, client: 'codex', redirect, verifier }, ip);
+  const exchanged = await Promise.all([second, second, first].map(exchange));
+  const issued = exchanged.filter((one) => typeof one !== 'string');
+  expect(issued.length).toBeLessThan(2);
+  clock += 1000;
+  expect(await exchange(first)).toBe('invalid_grant');
+  // Three came with the code and the secret: nobody knows which of them is the program.
+  expect(await rowsOf(database, 'SELECT * FROM sign_ins')).toEqual([]);
+  for (const { refresh_token: refresh } of issued)
+    expect(await second.signIns.refresh(refresh, ip)).toBe('invalid_grant');
+});
+
 test('wrong codes are counted over all nodes', async () => {
   const [first, second] = await twoNodes({ 'agents.sign_in': 'true' });
   const guess = (one: Services) => codeOf(one.signIns.look(7, '198.51.100.7', 'BBBB-BBBB'));

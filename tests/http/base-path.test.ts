@@ -197,6 +197,48 @@ describe('programs that sign in', () => {
     expect(await metadata()).toMatchObject({ issuer: `${site.url}/ai`, token_endpoint: `${site.url}/ai/oauth/token` });
   });
 
+  test('are sent to the page under the path, approved there, and served there', async () => {
+    const json = { 'content-type': 'application/json' };
+    const login = await fetch(`${site.url}/ai/api/user/login`, {
+      method: 'POST',
+      headers: json,
+      body: JSON.stringify({ username: 'tester', password: 'password1' }),
+    });
+    const { data } = (await login.json()) as { data: { id: number } };
+    const cookie = login.headers
+      .getSetCookie()
+      .map((text) => text.split(';')[0])
+      .join('; ');
+    const post = async (path: string, form: Record<string, string>) =>
+      (await (await fetch(`${site.url}${path}`, { method: 'POST', body: new URLSearchParams(form) })).json()) as Record<
+        string,
+        string
+      >;
+    const begun = await post('/ai/oauth/device_authorization', { client_id: 'gateway', host: 'laptop' });
+    expect(begun.verification_uri).toBe(`${site.url}/ai/device`);
+    expect(begun.verification_uri_complete).toBe(`${site.url}/ai/device?user_code=${begun.user_code}`);
+    const decided = await fetch(`${site.url}/ai/api/device/decide`, {
+      method: 'POST',
+      headers: { ...json, cookie, 'new-api-user': String(data.id), 'sec-fetch-site': 'same-origin' },
+      body: JSON.stringify({ code: begun.user_code, approve: true }),
+    });
+    expect(await decided.json()).toMatchObject({ success: true });
+    const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
+    const issued = await post('/ai/oauth/token', { grant_type, device_code: begun.device_code ?? '' });
+    const authorization = `Bearer ${issued.access_token}`;
+    expect((await get('/ai/v1/models', { authorization })).status).toBe(200);
+    expect((await get('/ai/managed/settings', { authorization })).status).toBe(200);
+
+    const request = {
+      ...{ client_id: 'codex', redirect_uri: 'http://127.0.0.1:1455/callback', response_type: 'code', state: 'st' },
+      ...{ code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' },
+    };
+    const sent = await get(`/ai/oauth/authorize?${new URLSearchParams(request)}`);
+    const page = new URL(sent.headers.get('location') ?? '');
+    expect([sent.status, page.origin + page.pathname]).toEqual([302, `${site.url}/ai/device`]);
+    expect((await get(`${page.pathname}${page.search}`, { accept: 'text/html' })).status).toBe(200);
+  });
+
   test('the site’s own page may ask, by its origin, which has no path', async () => {
     await site.gateway.option('ServerAddress', 'https://example.com/ai');
     const ask = (origin: string) => get('/ai/.well-known/oauth-authorization-server', { origin });
