@@ -33,6 +33,7 @@ const timeoutMs = 3000;
 
 /** Models that the key may use, with what is known of their sizes; empty where no server answers. */
 async function modelsOf(url: string, key: string): Promise<Pick<AgentSettings, 'models' | 'limits'>> {
+  if (key === '') return { models: [] };
   try {
     const headers = { authorization: `Bearer ${key}` };
     const response = await fetch(`${url}/v1/models`, { headers, signal: AbortSignal.timeout(timeoutMs) });
@@ -89,7 +90,7 @@ function homeFile(home: string, folder: string, { path, text }: AgentFile): stri
 
 /** @param home of the user. */
 export function prepareRun(agent: Agent, facts: AgentSettings, home: string): AgentRun {
-  const { environment = {}, files = [], arguments: own = [] } = agent.once(facts);
+  const { environment = {}, files = [], arguments: own = [] } = agent.once?.(facts) ?? {};
   const folders: string[] = [];
   const folder = (): string => {
     const made = mkdtempSync(join(tmpdir(), 'gateway-'));

@@ -75,19 +75,23 @@ export function placeIn(home: string, written: string): string {
 const writable = 0o222;
 
 /** Which of the places a patch is for. */
-export function stateOf(home: string, { paths }: AgentPatch): FileState {
+export function stateOf(home: string, { paths, hides }: AgentPatch): FileState {
   const places = paths.map((written) => placeIn(home, written));
   const path = places.find((place) => existsSync(place)) ?? places[0] ?? '';
+  if (hides !== undefined && !existsSync(path) && existsSync(placeIn(home, hides)))
+    refuse(
+      hides,
+      `有了 ${paths[0]} 就不再读取它；请先迁移`,
+      `it would no longer be read beside ${paths[0]}; migrate it first`,
+    );
   return { path, bytes: existsSync(path) ? readFileSync(path) : null };
 }
 
 const invalid = (path: string): never => refuse(path, '无法解析，未作改动', 'it cannot be parsed, and stays as it is');
 
 /** @returns the text with the members set, and others gone. @throws AppError usage where it cannot be read. */
-export async function patched(
-  { path, bytes }: FileState,
-  { format, set, drop = [], text: whole = '' }: AgentPatch,
-): Promise<string> {
+export async function patched({ path, bytes }: FileState, patch: AgentPatch): Promise<string> {
+  const { format, set, drop = [], text: whole = '' } = patch;
   const text = bytes?.toString('utf8') ?? '';
   if (bytes !== null && !Buffer.from(text, 'utf8').equals(bytes)) invalid(path);
   switch (format) {
@@ -96,7 +100,7 @@ export async function patched(
     case 'toml':
       return patchedToml(path, text, set);
     case 'yaml':
-      return patchedYaml(path, text, set);
+      return patchedYaml(path, text, patch);
     case 'env':
       return patchedEnv(text, set, drop);
     case 'text':
@@ -169,25 +173,26 @@ function setIn(path: string, tree: Tree, [name = '', ...deeper]: readonly string
 }
 
 /** The members alone are written: what a writer of YAML makes of all others may be another value to another reader. */
-async function patchedYaml(path: string, text: string, set: Members): Promise<string> {
+async function patchedYaml(path: string, text: string, { set, missing = {}, items }: AgentPatch): Promise<string> {
   const { isMap, isNode, isScalar, parseDocument, stringify } = await import('yaml');
   const eol = eolOf(text);
   let result = text;
-  for (const [[name = ''], value] of set) {
+  const write = (name: string, value: unknown, keeps: boolean): void => {
     const document = parseDocument(result);
     const { contents } = document;
     if (document.errors.length > 0 || !(contents === null || (isMap(contents) && contents.flow !== true)))
-      return invalid(path);
+      invalid(path);
+    const members = isMap(contents) ? contents.items : [];
+    const found = members.find(({ key }) => isScalar(key) && key.value === name);
+    if (found !== undefined && keeps) return;
     const written = stringify(value, { lineWidth: 0 }).trimEnd();
-    const items = isMap(contents) ? contents.items : [];
-    const found = items.find(({ key }) => isScalar(key) && key.value === name);
     const place = found !== undefined && isNode(found.value) ? found.value.range : null;
     if (found === undefined) {
-      const first = items[0]?.key;
+      const first = members[0]?.key;
       const start = isNode(first) ? (first.range?.[0] ?? 0) : 0;
       const indent = ' '.repeat(start - (result.lastIndexOf('\n', start - 1) + 1));
       result = `${withEnd(result, eol)}${indent}${name}: ${written}${eol}`;
-    } else if (place == null) return invalid(path);
+    } else if (place == null) invalid(path);
     else {
       const space = /\s$/.test(result.slice(0, place[0])) ? '' : ' ';
       const rest = result.slice(place[1]);
@@ -196,9 +201,47 @@ async function patchedYaml(path: string, text: string, set: Members): Promise<st
     }
     document.set(name, value);
     const read = parseDocument(result);
-    if (read.errors.length > 0 || !Bun.deepEquals(read.toJS(), document.toJS())) return invalid(path);
-  }
+    if (read.errors.length > 0 || !Bun.deepEquals(read.toJS(), document.toJS())) invalid(path);
+  };
+  for (const [name, value] of Object.entries(missing)) write(name, value, true);
+  for (const [[name = ''], value] of set) write(name, value, false);
+  for (const value of items?.values ?? []) result = await withItem(path, result, items?.list ?? '', value);
   return result;
+}
+
+/** An item of a list of YAML, in the place of the one of its name, else at the list's end. */
+async function withItem(path: string, text: string, list: string, value: { readonly name: string }): Promise<string> {
+  const { isMap, isNode, isSeq, parseDocument, stringify } = await import('yaml');
+  const eol = eolOf(text);
+  const document = parseDocument(text);
+  const { contents } = document;
+  if (document.errors.length > 0 || !isMap(contents) || contents.flow === true) return invalid(path);
+  const lines = stringify(value, { lineWidth: 0 }).trimEnd().split('\n');
+  const found = contents.get(list, true);
+  let result: string;
+  if (found === undefined) {
+    document.set(list, [value]);
+    result = `${withEnd(text, eol)}${list}:${eol}${lines.map((line, at) => `${at === 0 ? '  - ' : '    '}${line}${eol}`).join('')}`;
+  } else {
+    if (!isSeq(found) || found.flow === true || found.range == null || found.items.length === 0) return invalid(path);
+    const [start, end] = found.range;
+    const indent = ' '.repeat(start - (text.lastIndexOf('\n', start - 1) + 1));
+    const former = found.items.findIndex((item) => isMap(item) && item.get('name') === value.name);
+    const node = found.items[former];
+    if (isMap(node) && Bun.deepEquals(node.toJS(document), value)) return text;
+    const inner = lines.join(`${eol}${indent}  `);
+    if (isNode(node) && node.range != null) {
+      const [from, to] = node.range;
+      const ending = text.slice(from, to).endsWith('\n') ? eol : '';
+      result = text.slice(0, from) + inner + ending + text.slice(to);
+      document.setIn([list, former], value);
+    } else {
+      result = `${withEnd(text.slice(0, end), eol)}${indent}- ${inner}${eol}${text.slice(end)}`;
+      document.addIn([list], value);
+    }
+  }
+  const read = parseDocument(result);
+  return read.errors.length === 0 && Bun.deepEquals(read.toJS(), document.toJS()) ? result : invalid(path);
 }
 
 const eolOf = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n');

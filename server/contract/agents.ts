@@ -33,15 +33,25 @@ export interface AgentPatch {
   readonly format: 'json' | 'toml' | 'yaml' | 'env' | 'text';
   /** Of the format `text`: the whole file, which is the gateway's own. */
   readonly text?: string;
-  readonly set: readonly (readonly [path: readonly string[], value: string | readonly string[] | object])[];
+  readonly set: readonly (readonly [path: readonly string[], value: string | number | readonly string[] | object])[];
+  /** Of YAML: members that a file of its own needs, and one that is there keeps. */
+  readonly missing?: Readonly<Record<string, string>>;
+  /** Of YAML: items of a list at the top, known by their `name`; all others stay. */
+  readonly items?: { readonly list: string; readonly values: readonly { readonly name: string }[] };
+  /** A file that the program would no longer read once this one is made. */
+  readonly hides?: string;
   /** Members that would lead past the gateway, or win over what is set. */
   readonly drop?: readonly (readonly string[])[];
 }
 
-/** How a connected program gets its key: in its own file, or from a command that prints one as long as a person is signed in. */
+/**
+ * How a connected program gets its key: in its own file, from a command that prints one as long as a person is signed in, or by
+ * sending its user's browser to the site's authorization endpoint (RFC 6749 4.1, RFC 7636).
+ */
 export type AgentCredential =
   | { readonly key: string }
-  | { readonly command: string; readonly arguments: readonly string[] };
+  | { readonly command: string; readonly arguments: readonly string[] }
+  | { readonly authorization: string; readonly token: string };
 
 interface Setup {
   readonly environment?: Readonly<Record<string, string>>;
@@ -63,14 +73,18 @@ export interface Agent {
   readonly prefers: readonly RegExp[];
   /** Variables that would lead it past the gateway. */
   readonly unset: readonly string[];
-  /** For one run, leaving the user's own settings as they are. */
-  once(settings: AgentSettings): Setup;
+  /** For one run, leaving the user's own settings as they are; absent = it cannot, and gets what SDKs read. */
+  once?(settings: AgentSettings): Setup;
   /** For good. */
   always(settings: AgentSettings): Setup;
   /** The same as changes to the files that its user may have already. */
   connects(settings: Omit<AgentSettings, 'key'>, credential: AgentCredential): readonly AgentPatch[];
   /** Whether it can ask a command for its key. */
   readonly asksCommand?: true;
+  /** Its file holds no key: its user gives it one, as the note says. */
+  readonly keepsNoKey?: true;
+  /** Its client id, where it signs in by the browser. */
+  readonly browserClient?: string;
   readonly note?: { readonly zh: string; readonly en: string };
 }
 
@@ -97,6 +111,7 @@ const claudeEnvironment = (settings: AgentSettings): Readonly<Record<string, str
 });
 
 const codexKey = 'GATEWAY_API_KEY';
+const codexClient = 'codex';
 const codexProvider = ({ url }: AgentSettings): readonly (readonly [string, string])[] => [
   ['name', toml('gateway')],
   ['base_url', toml(`${url}/v1`)],
@@ -105,6 +120,14 @@ const codexProvider = ({ url }: AgentSettings): readonly (readonly [string, stri
   // It asks again even after a refusal; the gateway has tried every channel by then.
   ['stream_max_retries', '2'],
 ];
+
+/** https://github.com/openai/codex/blob/main/codex-rs/model-provider-info: one of the three, else it refuses its file. */
+function codexCredential(credential: AgentCredential): Readonly<Record<string, unknown>> {
+  if ('key' in credential) return { experimental_bearer_token: credential.key };
+  if ('command' in credential) return { auth: { command: credential.command, args: credential.arguments } };
+  const { authorization, token } = credential;
+  return { gateway_oauth: { authorization_url: authorization, token_url: token, client_id: codexClient } };
+}
 
 const geminiEnvironment = ({ url, key, model }: AgentSettings): Readonly<Record<string, string>> => ({
   GOOGLE_GEMINI_BASE_URL: url,
@@ -177,6 +200,40 @@ const aiderEnvironment = ({ url, key, model }: AgentSettings): Readonly<Record<s
   ...ifSet('AIDER_MODEL', model === '' ? '' : `openai/${model}`),
 });
 
+const clineFile = '~/.cline/data/settings/providers.json';
+/** As `cline auth` 3.0.65 writes it; without the version and the day it reads nothing of the file. */
+const clineProvider = ({ url, model }: Pick<AgentSettings, 'url' | 'model'>, key: string) => ({
+  settings: { provider: 'openai-compatible', apiKey: key, ...ifSet('model', model), baseUrl: `${url}/v1` },
+  updatedAt: '1970-01-01T00:00:00.000Z',
+  tokenSource: 'manual',
+});
+
+const continueFile = '~/.continue/config.yaml';
+/** https://docs.continue.dev/reference: the first three members are required. */
+const continueHead = { name: 'Local config', version: '1.0.0', schema: 'v1' };
+const continueModels = ({ url, models, model }: Pick<AgentSettings, 'url' | 'models' | 'model'>, key: string) =>
+  [...new Set([model, ...models])]
+    .filter((name) => name !== '' && writesText(name))
+    .slice(0, maxListed)
+    .map((name) => ({ name: `gateway ${name}`, provider: 'openai', model: name, apiBase: `${url}/v1`, apiKey: key }));
+/** Of a list that people choose from. */
+const maxListed = 20;
+
+const zedKey = 'GATEWAY_API_KEY';
+const zedFile = '~/.config/zed/settings.json';
+/** It wants a window for each model and shortens conversations by it. https://zed.dev/docs/ai/llm-providers */
+const zedWindow = 128_000;
+const zedProvider = ({ url, models, model, limits = {} }: Omit<AgentSettings, 'key'>) => ({
+  api_url: `${url}/v1`,
+  available_models: [...new Set([model, ...models])]
+    .filter((name) => name !== '' && writesText(name))
+    .map((name) => {
+      const size = limits[name];
+      return { name, max_tokens: size?.context ?? zedWindow, ...(size && { max_output_tokens: size.output }) };
+    }),
+});
+const zedModel = (model: string) => ({ provider: 'gateway', model });
+
 type Members = AgentPatch['set'];
 const keyOf = (credential: AgentCredential): string => ('key' in credential ? credential.key : '');
 const under = (place: string, members: Readonly<Record<string, string>>): Members =>
@@ -199,11 +256,11 @@ export const agents: readonly Agent[] = [
     connects(settings, credential) {
       const { ANTHROPIC_AUTH_TOKEN: key = '', ...others } = claudeEnvironment({ ...settings, key: keyOf(credential) });
       const secret: Members =
-        'key' in credential
-          ? [[['env', 'ANTHROPIC_AUTH_TOKEN'], key]]
-          : [[['apiKeyHelper'], [credential.command, ...credential.arguments].map(shellWord).join(' ')]];
+        'command' in credential
+          ? [[['apiKeyHelper'], [credential.command, ...credential.arguments].map(shellWord).join(' ')]]
+          : [[['env', 'ANTHROPIC_AUTH_TOKEN'], key]];
       // Its variable wins over the command.
-      const other = 'key' in credential ? ['apiKeyHelper'] : ['env', 'ANTHROPIC_AUTH_TOKEN'];
+      const other = 'command' in credential ? ['env', 'ANTHROPIC_AUTH_TOKEN'] : ['apiKeyHelper'];
       const drop = [other, ...this.unset.map((name) => ['env', name])];
       return [{ paths: ['~/.claude/settings.json'], format: 'json', set: [...under('env', others), ...secret], drop }];
     },
@@ -240,6 +297,7 @@ export const agents: readonly Agent[] = [
       ],
     }),
     asksCommand: true,
+    browserClient: codexClient,
     connects: ({ url, model }, credential) => [
       {
         paths: ['~/.codex/config.toml'],
@@ -254,9 +312,7 @@ export const agents: readonly Agent[] = [
               base_url: `${url}/v1`,
               wire_api: 'responses',
               stream_max_retries: 2,
-              ...('key' in credential
-                ? { experimental_bearer_token: credential.key }
-                : { auth: { command: credential.command, args: credential.arguments } }),
+              ...codexCredential(credential),
             },
           ],
         ],
@@ -328,16 +384,16 @@ export const agents: readonly Agent[] = [
           [['provider', 'gateway'], opencodeProvider({ ...settings, key: keyOf(credential) })],
         ],
       },
-      ...('key' in credential
-        ? []
-        : [
+      ...('command' in credential
+        ? [
             {
               paths: ['~/.config/opencode/plugin/gateway.js'],
               format: 'text' as const,
               text: opencodePlugin(credential.command, credential.arguments),
               set: [],
             },
-          ]),
+          ]
+        : []),
     ],
   },
   {
@@ -393,6 +449,110 @@ export const agents: readonly Agent[] = [
     note: {
       zh: '额度用尽时，aider 自己会重试约一分钟，Ctrl-C 可结束。',
       en: 'When the quota is used up, aider itself asks again for a minute; Ctrl-C ends it.',
+    },
+  },
+  {
+    name: 'cline',
+    label: 'Cline',
+    program: 'cline',
+    package: 'cline',
+    prefers: [/^claude-.*sonnet/, /^claude/, /^gpt-5/, /^gpt/],
+    unset: [],
+    always: (settings) => ({
+      files: [
+        {
+          path: clineFile,
+          text: json({
+            version: 1,
+            lastUsedProvider: 'openai-compatible',
+            providers: { 'openai-compatible': clineProvider(settings, settings.key) },
+          }),
+        },
+      ],
+    }),
+    connects: (settings, credential) => [
+      {
+        paths: [clineFile],
+        format: 'json',
+        set: [
+          [['version'], 1],
+          [['lastUsedProvider'], 'openai-compatible'],
+          [['providers', 'openai-compatible'], clineProvider(settings, keyOf(credential))],
+        ],
+      },
+    ],
+    note: {
+      zh: '这是命令行 cline 的文件；VS Code 扩展把地址和密钥存在编辑器里，在其设置中选择 OpenAI Compatible。',
+      en: 'This is the file of the command cline. The extension of VS Code keeps address and key in the editor: choose OpenAI Compatible in its settings.',
+    },
+  },
+  {
+    name: 'continue',
+    label: 'Continue',
+    program: 'cn',
+    package: '@continuedev/cli',
+    prefers: [/^claude-.*sonnet/, /^claude/, /^gpt-5/, /^gpt/],
+    unset: [],
+    always: (settings) => ({
+      files: [
+        {
+          path: continueFile,
+          text: [
+            ...Object.entries(continueHead).map(([name, value]) => `${name}: ${value}`),
+            'models:',
+            ...continueModels({ ...settings, models: [] }, settings.key).flatMap((item) =>
+              Object.entries(item).map(([name, value], at) => `${at === 0 ? '  - ' : '    '}${name}: ${toml(value)}`),
+            ),
+            '',
+          ].join('\n'),
+        },
+      ],
+    }),
+    connects: (settings, credential) => [
+      {
+        paths: [continueFile],
+        format: 'yaml',
+        set: [],
+        missing: continueHead,
+        items: { list: 'models', values: continueModels(settings, keyOf(credential)) },
+        hides: '~/.continue/config.json',
+      },
+    ],
+  },
+  {
+    name: 'zed',
+    label: 'Zed',
+    program: 'zed',
+    prefers: [/^claude-.*sonnet/, /^claude/, /^gpt-5/, /^gpt/],
+    unset: [],
+    // Its settings come from its file alone; the key from its keychain or this variable.
+    once: ({ key }) => ({ environment: { [zedKey]: key } }),
+    always: (settings) => ({
+      environment: { [zedKey]: settings.key },
+      files: [
+        {
+          path: zedFile,
+          text: json({
+            language_models: { openai_compatible: { gateway: zedProvider(settings) } },
+            ...(settings.model === '' ? {} : { agent: { default_model: zedModel(settings.model) } }),
+          }),
+        },
+      ],
+    }),
+    connects: (settings) => [
+      {
+        paths: [zedFile],
+        format: 'json',
+        set: [
+          [['language_models', 'openai_compatible', 'gateway'], zedProvider(settings)],
+          ...(settings.model === '' ? [] : [[['agent', 'default_model'], zedModel(settings.model)] as const]),
+        ],
+      },
+    ],
+    keepsNoKey: true,
+    note: {
+      zh: 'Zed 的密钥不在配置文件中：在 Agent 设置的 LLM Providers 中输入一次，或启动前设置 GATEWAY_API_KEY。',
+      en: 'Zed keeps no key in its file: enter it once under LLM Providers in the agent settings, or set GATEWAY_API_KEY before it starts.',
     },
   },
 ];

@@ -180,6 +180,63 @@ describe('the commands', () => {
     await expect(runner.run(['connect', 'nobody'])).rejects.toMatchObject({ code: 'usage' });
   });
 
+  test('connect --browser has Codex sign in by itself at the address that it asks, keeps no key, and takes it back', async () => {
+    await setUp();
+    const home = join(dir, 'home');
+    const file = join(home, '.codex', 'config.toml');
+    mkdirSync(join(home, '.codex'), { recursive: true });
+    writeFileSync(file, '# mine\nmodel = "old"\n');
+    let allowed = true;
+    const asked: string[] = [];
+    const site = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch(request) {
+        asked.push(new URL(request.url).pathname);
+        const own = new URL(request.url).origin;
+        const endpoints = {
+          authorization_endpoint: `${own}/ai/authorize`,
+          token_endpoint: 'https://other.example/token',
+        };
+        return allowed ? Response.json(endpoints) : new Response('', { status: 404 });
+      },
+    });
+    try {
+      const url = `http://127.0.0.1:${site.port}`;
+      const runner = createRunner(dir, { HOME: home, PATH: '/nowhere' });
+      const run = (...words: string[]) => runner.json(['connect', ...words, '--browser', '--url', url, '--yes']);
+      expect(await run()).toEqual([{ name: 'codex', files: [file], test: expect.stringContaining('browser') }]);
+      const read = Bun.TOML.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+      expect(read).toEqual({
+        model: 'old',
+        model_provider: 'gateway',
+        model_providers: {
+          gateway: {
+            name: 'gateway',
+            base_url: `${url}/v1`,
+            wire_api: 'responses',
+            stream_max_retries: 2,
+            // The other address is none of this site's.
+            gateway_oauth: {
+              authorization_url: `${url}/ai/authorize`,
+              token_url: `${url}/oauth/token`,
+              client_id: 'codex',
+            },
+          },
+        },
+      });
+      expect(asked).toEqual(['/.well-known/oauth-authorization-server']);
+      expect(await runner.run(['connect', '--undo'])).toContain('codex: as it was');
+      expect(readFileSync(file, 'utf8')).toBe('# mine\nmodel = "old"\n');
+      await expect(run('claude')).rejects.toMatchObject({ code: 'usage' });
+      allowed = false;
+      await expect(run('codex')).rejects.toMatchObject({ code: 'usage', params: { detail: `${url}: HTTP 404` } });
+      expect(readFileSync(file, 'utf8')).toBe('# mine\nmodel = "old"\n');
+    } finally {
+      await site.stop(true);
+    }
+  });
+
   test('exec starts the program with what it needs and ends as it ends; --for names the agent', async () => {
     await setUp();
     const program = join(dir, 'codex');

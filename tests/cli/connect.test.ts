@@ -367,3 +367,113 @@ test('a variable of XDG that is set and empty counts as not set: no key is writt
   writeContexts({ XDG_CONFIG_HOME: '', HOME: home }, { current: '', contexts: {} });
   expect(existsSync(join(home, '.config/gateway/contexts.json'))).toBe(true);
 });
+
+const patchOf = (name: string, given: Parameters<Agent['connects']>[0] = settings): AgentPatch => {
+  const agent = agents.find((each) => each.name === name);
+  const patch = agent?.connects(given, keyed)[0];
+  if (patch === undefined) throw new Error(name);
+  return patch;
+};
+
+test.each([
+  ['indented', 'models:\n  - name: mine # stays\n    provider: ollama\n    model: x\n\nrules:\n  - be brief\n'],
+  ['at the margin', 'models:\n- name: mine\n  provider: ollama\n  model: x\n# the end\nrules: []\n'],
+  [
+    'at the end of the file, without a line end',
+    'rules: []\nmodels:\n    - name: mine\n      provider: ollama\n      model: x',
+  ],
+  [
+    'with ends of lines of Windows',
+    'models:\r\n  - name: mine\r\n    provider: ollama\r\n    model: x\r\nrules: []\r\n',
+  ],
+])('Continue has its models beside those of its user, in a list %s, and only once', async (_name, list) => {
+  const before = `name: My own\nversion: 2.0.0\nschema: v1\n${list}`;
+  const path = put('.continue/config.yaml', before);
+  const own = (parseYaml(before) as { models: unknown[]; rules: unknown }) ?? {};
+  const item = (url: string, model: string) => ({
+    ...{ name: `gateway ${model}`, provider: 'openai', model, apiBase: `${url}/v1`, apiKey: 'sk-secret' },
+  });
+  await write(patchOf('continue'));
+  const once = readFileSync(path, 'utf8');
+  const expected = {
+    ...own,
+    models: [...own.models, item('https://site', 'gpt-5'), item('https://site', 'claude-sonnet-4-5')],
+  };
+  expect(parseYaml(once)).toEqual(expected);
+  for (const line of before.split(/\r?\n/)) expect(once).toContain(line);
+  await write(patchOf('continue'));
+  expect(readFileSync(path, 'utf8')).toBe(once);
+  await write(patchOf('continue', { ...settings, url: 'https://moved' }));
+  const moved = {
+    ...own,
+    models: [...own.models, item('https://moved', 'gpt-5'), item('https://moved', 'claude-sonnet-4-5')],
+  };
+  expect(parseYaml(readFileSync(path, 'utf8'))).toEqual(moved);
+  new Backup(join(home, 'kept'), 'a').undo(false);
+  expect(readFileSync(path, 'utf8')).toBe(before);
+});
+
+test('Continue gets a whole file where there is none, but none that hides its older one', async () => {
+  const path = await write(patchOf('continue'));
+  expect(parseYaml(readFileSync(path, 'utf8'))).toMatchObject({ version: '1.0.0', schema: 'v1', models: [{}, {}] });
+  new Backup(join(home, 'kept'), 'a').undo(false);
+  put('.continue/config.json', '{"models":[]}');
+  expect(() => stateOf(home, patchOf('continue'))).toThrow(expect.objectContaining({ code: 'usage' }));
+  put('.continue/config.yaml', 'name: x\nversion: 1\nschema: v1\n');
+  expect(() => stateOf(home, patchOf('continue'))).not.toThrow();
+});
+
+test.each(['models: [{ name: mine }]\n', 'models: {}\n', 'models: mine\n', 'models:\n'])(
+  'a list of models that is none in lines is refused and stays: %j',
+  async (text) => {
+    const path = put('.continue/config.yaml', text);
+    await expect(write(patchOf('continue'))).rejects.toMatchObject({ code: 'usage' });
+    expect(readFileSync(path, 'utf8')).toBe(text);
+  },
+);
+
+test('Cline keeps its other providers and modes, and finds the version and the day that it insists on', async () => {
+  const others = {
+    modes: { voiceInput: { providerId: 'a', modelId: 'b' } },
+    providers: { anthropic: { settings: {} } },
+  };
+  const path = put(
+    '.cline/data/settings/providers.json',
+    JSON.stringify({ version: 1, lastUsedProvider: 'anthropic', ...others }),
+  );
+  await write(patchOf('cline'));
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({
+    version: 1,
+    lastUsedProvider: 'openai-compatible',
+    modes: others.modes,
+    providers: {
+      ...others.providers,
+      'openai-compatible': {
+        settings: { provider: 'openai-compatible', apiKey: 'sk-secret', model: 'gpt-5', baseUrl: 'https://site/v1' },
+        updatedAt: '1970-01-01T00:00:00.000Z',
+        tokenSource: 'manual',
+      },
+    },
+  });
+});
+
+test('Zed gets the address and the window of each model, and no key', async () => {
+  const limits = { 'gpt-5': { context: 400_000, output: 128_000 } };
+  const path = await write(patchOf('zed', { ...settings, limits }));
+  const text = readFileSync(path, 'utf8');
+  expect(text).not.toContain('sk-secret');
+  expect(JSON.parse(text)).toEqual({
+    language_models: {
+      openai_compatible: {
+        gateway: {
+          api_url: 'https://site/v1',
+          available_models: [
+            { name: 'gpt-5', max_tokens: 400_000, max_output_tokens: 128_000 },
+            { name: 'claude-sonnet-4-5', max_tokens: 128_000 },
+          ],
+        },
+      },
+    },
+    agent: { default_model: { provider: 'gateway', model: 'gpt-5' } },
+  });
+});

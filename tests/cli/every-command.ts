@@ -232,6 +232,7 @@ export function onMachine({ file }: Facts): readonly (readonly string[])[] {
     ['env', '--token', 'ci'],
     ['agents', 'codex', '--token', 'ci'],
     ['connect', 'codex', '--token', 'ci', '--dry-run'],
+    ['connect', 'claude', '--browser', '--dry-run'],
     ['connect', 'codex', '--undo'],
     ['chat', 'hello', '--token', 'ci'],
     ['login', 'http://127.0.0.1:1', '--token-file', key],

@@ -10,7 +10,7 @@ afterEach(() => vi.unstubAllGlobals());
 test('each agent is a button, and the lines name this site, the key and a model of the user’s', async () => {
   vi.stubGlobal('location', { origin: 'https://gw.example' });
   vi.stubGlobal('localStorage', { getItem: () => 'en', setItem: () => undefined });
-  vi.stubGlobal('document', { documentElement: {}, addEventListener: () => undefined });
+  vi.stubGlobal('document', { documentElement: {}, addEventListener: () => undefined, querySelector: () => null });
   const { UseWith } = await import('../../web/features/tokens/use-with.tsx');
   const client = new QueryClient();
   client.setQueryData(['models'], ['own-model']);

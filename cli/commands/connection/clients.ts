@@ -99,7 +99,7 @@ export const exec: CommandRun = async (context, flags, first, command) => {
   const client = clientOf(flags);
   const agent = client === null ? agentOf(first) : typeof client === 'string' ? undefined : client;
   const run =
-    agent === undefined
+    agent?.once === undefined
       ? defaultRun(await variablesOf(context, flags))
       : prepareRun(agent, await agentSettings(context, flags, agent), homeOf(context.env));
   await context.close();

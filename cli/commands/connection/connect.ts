@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { homeOf } from '../../../server/app/data-dir.ts';
 import { type Agent, type AgentCredential, type AgentPatch, agents } from '../../../server/contract/agents.ts';
 import { AppError } from '../../../server/contract/errors.ts';
+import { textIn } from '../../../server/contract/language.ts';
 import { isCompiled } from '../../bench/process.ts';
 import { type CommandRun, type FlagValues, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -75,11 +76,42 @@ const shown = (value: unknown, secret: string): string => {
 
 interface Credential {
   readonly credential: AgentCredential;
-  /** For the test, and what is not to be shown. */
+  /** For the test, and what is not to be shown; '' = the program fetches its own when it starts. */
   readonly key: string;
 }
 
+/** Where a program that signs in by the browser is sent. @throws AppError usage where the site lets no program sign in, server_unreachable */
+async function byBrowser(context: Context, agent: Agent): Promise<Credential> {
+  const url = addressOf(context);
+  const able = agents.flatMap(({ name, browserClient }) => (browserClient === undefined ? [] : [name]));
+  if (agent.browserClient === undefined)
+    throw new AppError('usage', { detail: `${agent.name} --browser: ${able.join(', ')}` });
+  const response = await fetch(`${url}/.well-known/oauth-authorization-server`, {
+    redirect: 'error',
+    signal: AbortSignal.timeout(10_000),
+  }).catch((cause: unknown) => {
+    throw new AppError('server_unreachable', { detail: `${url}: ${(cause as Error).message}` }, cause);
+  });
+  if (!response.ok)
+    throw new AppError('usage', {
+      detail: `${url}: HTTP ${response.status}`,
+      detail_zh: `${url}：这里不允许程序登录（agents.sign_in）`,
+      detail_en: `${url}: programs may not sign in here (agents.sign_in)`,
+    });
+  const { authorization_endpoint: authorization, token_endpoint: token } = Object(
+    await response.json().catch(() => null),
+  ) as Partial<Record<'authorization_endpoint' | 'token_endpoint', unknown>>;
+  // An address of another origin would be somebody else's: Claude Code reads past it, too. RFC 8414 6.2.
+  const ours = (address: unknown, path: string): string =>
+    typeof address === 'string' && URL.parse(address)?.origin === new URL(url).origin ? address : `${url}${path}`;
+  return {
+    key: '',
+    credential: { authorization: ours(authorization, '/oauth/authorize'), token: ours(token, '/oauth/token') },
+  };
+}
+
 async function credentialFor(context: Context, flags: FlagValues, agent: Agent): Promise<Credential> {
+  if (flags.browser === true) return byBrowser(context, agent);
   const token = text(flags.token) === undefined ? signedIn(agent, context) : null;
   if (token !== null)
     return { key: token, credential: { command: own, arguments: printArguments(agent.name, addressOf(context)) } };
@@ -99,8 +131,9 @@ async function changesFor(context: Context, flags: FlagValues, agent: Agent, { k
 }
 
 const linesOf = (changes: readonly Change[], key: string): readonly string[] =>
-  changes.flatMap(({ state: { path, bytes }, patch: { set, drop = [], text: whole } }) => [
+  changes.flatMap(({ state: { path, bytes }, patch: { set, drop = [], text: whole, items } }) => [
     path,
+    ...(items?.values ?? []).map((item) => `  + ${items?.list}[] = ${shown(item, key)}`),
     ...(whole ?? '').split('\n').flatMap((line) => (line === '' ? [] : [`  + ${line}`])),
     ...set.map(([members, value]) => `  + ${members.join('.')} = ${shown(value, key)}`),
     ...drop.filter((members) => bytes?.includes(members.at(-1) ?? '')).map((members) => `  - ${members.join('.')}`),
@@ -108,6 +141,7 @@ const linesOf = (changes: readonly Change[], key: string): readonly string[] =>
 
 /** One call that costs nothing. @returns what came of it. */
 async function tested(context: Context, key: string): Promise<string> {
+  if (key === '') return context.say('启动时在浏览器中登录', 'it signs in by the browser when it starts');
   try {
     const response = await fetch(`${addressOf(context)}/v1/models`, {
       headers: { authorization: `Bearer ${key}` },
@@ -146,6 +180,7 @@ export const connect: CommandRun = async (context, flags, _first, names) => {
     });
   const rows = [];
   for (const agent of selected) {
+    if (flags.browser === true && names.length === 0 && agent.browserClient === undefined) continue;
     if (names.length === 0 && agent.asksCommand !== true && hasNoKeys(context)) {
       const test = context.say('需要自己的密钥，跳过', 'left out: it takes a key of its own');
       rows.push({ name: agent.name, files: [], test, lines: [] });
@@ -159,7 +194,8 @@ export const connect: CommandRun = async (context, flags, _first, names) => {
       rows.push({ name: agent.name, files, test: '', lines });
       continue;
     }
-    context.output.note([`${agent.label}:`, ...lines].join('\n'));
+    const note = agent.keepsNoKey === true && agent.note !== undefined ? [textIn(agent.note, context.language)] : [];
+    context.output.note([`${agent.label}:`, ...lines, ...note].join('\n'));
     await context.confirm(context.say('写入？', 'Write this?'));
     new Backup(backupsOf(context), agent.name).keep(changes);
     for (const { state, text: written } of changes) writeFile(state.path, written);

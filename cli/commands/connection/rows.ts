@@ -53,10 +53,15 @@ export const connectionRows: readonly CommandRow[] = [
       token,
       model,
       dryRun,
+      {
+        flag: '--browser',
+        zh: 'Codex 启动时在浏览器中登录（需要密钥环）',
+        en: 'Codex signs in by the browser when it starts (needs a keyring)',
+      },
       { flag: '--undo', zh: '恢复原来的文件', en: 'restore the files as they were' },
       { flag: '--force', zh: '恢复时放弃之后的改动', en: 'with --undo: give up what was changed since' },
     ],
-    examples: ['connect', 'connect claude codex --dry-run', 'connect codex --undo'],
+    examples: ['connect', 'connect claude codex --dry-run', 'connect codex --browser', 'connect codex --undo'],
     load: async () => (await import('./connect.ts')).connect,
   },
   {
