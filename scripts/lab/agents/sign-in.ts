@@ -1,7 +1,7 @@
 /**
- * The real programs on a machine that signed in: `gateway login` on a terminal, `gateway connect`, then a task of two tools while the
- * token ends again and again, a person who is removed meanwhile, and one whose balance is used up. Not part of the tests: it needs
- * the registry, the built executable and four minutes.
+ * The real programs on a machine that signed in: `gateway login` on a terminal, `gateway connect`, then a task of two tools on
+ * upstreams of four dialects, and while the token ends again and again; a person who is removed meanwhile, and one whose balance is
+ * used up. Not part of the tests: it needs the registry, the built executable and five minutes.
  * Run: node scripts/launch.mjs lab/agents/sign-in [NAME...]
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,8 @@ const password = 'password1';
 /** An answer takes so long that a token of a minute ends within each two of them. */
 const slowMs = 62_000;
 const limitMs = 400_000;
-/** What each is served by: its own dialect's wire and another's. */
+const dialects = ['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini-generate'] as const;
+/** What each is served by while its token ends: another dialect than its own. */
 const upstreamOf: Readonly<Record<string, string>> = {
   claude: 'openai-responses',
   codex: 'anthropic-messages',
@@ -153,21 +154,34 @@ async function walk(name: string, gateway: string): Promise<readonly string[]> {
     LANG: 'en_US.UTF-8',
   };
   const machine = { name, env, work, task };
-  const model = `model-of-${name}`;
+  const modelOf = (dialect: string) => `${dialect}-of-${name}`;
   const row = [name];
   try {
     await run(['user', 'create', '--username', name, '--password-stdin'], password);
     await run(['user', 'quota', 'set', name, '100000000', '--yes']);
-    const channel = ['channel', 'add', '--type', 'practice', '--name', name, '--base-url', upstream.url, '--key-stdin'];
-    await run([...channel, '--models', model, '--dialect', upstreamOf[name] ?? 'openai-chat'], 'none');
+    for (const dialect of dialects) {
+      const model = modelOf(dialect);
+      const add = ['channel', 'add', '--type', 'practice', '--name', model, '--base-url', upstream.url, '--key-stdin'];
+      await run([...add, '--models', model, '--dialect', dialect], 'none');
+    }
     row.push(`${(await signIn(env, watch.url, name)).toFixed(1)} s`);
-    const connected = await runFor([executable, 'connect', name, '--yes', '--model', model], env, work, 30_000);
-    if (connected.code !== 0) throw new Error(connected.words);
-
-    watch.reset(0);
-    const plain = await ask(machine);
-    row.push(`${plain.wrote && plain.code === 0 ? 'done' : 'FAILED'} ${plain.seconds.toFixed(1)} s`);
-    if (!plain.wrote || process.env.AGENTS_LOUD !== undefined) console.log(`--- ${name}\n${plain.words.slice(-3000)}`);
+    const connect = async (model: string) => {
+      const connected = await runFor([executable, 'connect', name, '--yes', '--model', model], env, work, 30_000);
+      if (connected.code !== 0) throw new Error(connected.words);
+    };
+    const plain: string[] = [];
+    for (const dialect of dialects) {
+      await connect(modelOf(dialect));
+      watch.reset(0);
+      const { wrote, code, seconds, words } = await ask(machine);
+      plain.push(wrote && code === 0 ? seconds.toFixed(1) : `FAILED ${dialect}`);
+      if (!wrote || process.env.AGENTS_LOUD !== undefined)
+        console.log(`--- ${name}, ${dialect}\n${words.slice(-3000)}`);
+      const errors = words.split('\n').filter((line) => /\bERROR\b|metadata/i.test(line));
+      if (errors.length > 0) console.log(`${name}, ${dialect}, lines with ERROR or metadata:\n${errors.join('\n')}`);
+    }
+    row.push(`${plain.join(', ')} s`);
+    await connect(modelOf(upstreamOf[name] ?? 'openai-chat'));
 
     watch.reset(slowMs);
     const slow = await ask(machine);
@@ -221,7 +235,15 @@ try {
   const gateway = /https?:\/\/\S+/.exec(new TextDecoder().decode(value))?.[0] ?? '';
   const names = Object.keys(upstreamOf).filter((name) => selected.length === 0 || selected.includes(name));
   const table: (readonly string[])[] = [
-    ['program', 'login', 'task', 'while tokens end', 'balance used up', 'removed person', 'token print after it'],
+    [
+      'program',
+      'login',
+      `task on ${dialects.join(', ')}`,
+      'while tokens end',
+      'balance used up',
+      'removed person',
+      'token print after it',
+    ],
     ...(await Promise.all(names.map((name) => walk(name, gateway)))),
   ];
   const widths = (table[0] ?? []).map((_, at) => Math.max(...table.map((cells) => (cells[at] ?? '').length)));
