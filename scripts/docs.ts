@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { commands } from '../cli/commands/index.ts';
-import { agents, setupSteps } from '../server/contract/agents.ts';
+import { agents, lineFor, setupSteps } from '../server/contract/agents.ts';
 import type { Written } from '../server/contract/enum.ts';
 import { textIn } from '../server/contract/language.ts';
 import { optionKeys, optionRow } from '../server/contract/options.ts';
@@ -72,7 +72,7 @@ const tables: Readonly<Record<string, (language: Written) => string>> = {
         const shell = language === 'zh' ? '在终端中' : 'In a shell';
         return [
           `## ${agent.label}`,
-          `\`gateway exec -- ${agent.program}\``,
+          `\`${lineFor(agent)}\``,
           ...(agent.note === undefined ? [] : [textIn(agent.note, language)]),
           ...setupSteps(agent, details).map(({ path, text }) =>
             [`${path === '' ? shell : `\`${path}\``}:`, '', '```text', text.trimEnd(), '```'].join('\n'),

@@ -525,8 +525,6 @@ export const agents: readonly Agent[] = [
     program: 'zed',
     prefers: [/^claude-.*sonnet/, /^claude/, /^gpt-5/, /^gpt/],
     unset: [],
-    // Its settings come from its file alone; the key from its keychain or this variable.
-    once: ({ key }) => ({ environment: { [zedKey]: key } }),
     always: (settings) => ({
       environment: { [zedKey]: settings.key },
       files: [
@@ -600,6 +598,10 @@ export function modelFor(agent: Agent, models: readonly string[]): string {
   }
   return writing[0] ?? '';
 }
+
+/** The one line that starts it, or sets it up where it reads nothing but its own file. */
+export const lineFor = ({ name, program, once }: Agent): string =>
+  once === undefined ? `gateway connect ${name}` : `gateway exec -- ${program}`;
 
 /** The agent behind a command: `/usr/bin/claude`, `codex.exe`. */
 export function agentOf(command: string): Agent | undefined {

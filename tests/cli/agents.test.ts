@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { prepareRun } from '../../cli/parts/agent-run.ts';
-import { agentOf, agents, modelFor, setupSteps } from '../../server/contract/agents.ts';
+import { agentOf, agents, lineFor, modelFor, setupSteps } from '../../server/contract/agents.ts';
 import { createRunner } from './runner.ts';
 
 const details = { url: 'http://gw:3000', key: 'sk-own', models: ['claude-x', 'gpt-x'], model: 'gpt-x' };
@@ -114,6 +114,17 @@ test('an agent is known by its program, wherever that lies', () => {
   ] as const)
     expect(agentOf(command)?.name).toBe(name);
   expect(agentOf('python')).toBeUndefined();
+});
+
+test('the one line starts an agent, or sets up one that reads nothing but its own file', () => {
+  const lines = ['claude', 'aider', 'cline', 'continue', 'zed'].map((name) => lineFor(named(name)));
+  expect(lines).toEqual([
+    'gateway exec -- claude',
+    'gateway exec -- aider',
+    'gateway connect cline',
+    'gateway connect continue',
+    'gateway connect zed',
+  ]);
 });
 
 test('the model to begin with is one of those the agent is made for, else one that writes', () => {

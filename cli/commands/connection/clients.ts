@@ -1,7 +1,14 @@
 /** Other programs through the gateway: their environment, their start, and a first question. */
 
 import { homeOf } from '../../../server/app/data-dir.ts';
-import { type Agent, type AgentSettings, agentOf, agents, setupSteps } from '../../../server/contract/agents.ts';
+import {
+  type Agent,
+  type AgentSettings,
+  agentOf,
+  agents,
+  lineFor,
+  setupSteps,
+} from '../../../server/contract/agents.ts';
 import type { Token } from '../../../server/contract/entities.ts';
 import { TokenStatus } from '../../../server/contract/enum.ts';
 import { AppError } from '../../../server/contract/errors.ts';
@@ -130,7 +137,7 @@ export const list: CommandRun = async (context, flags, name) => {
   const rows = [];
   for (const agent of selected) {
     const steps = setupSteps(agent, await agentSettings(context, flags, agent));
-    rows.push({ name: agent.name, label: agent.label, run: `gateway exec -- ${agent.program}`, steps });
+    rows.push({ name: agent.name, label: agent.label, run: lineFor(agent), steps });
   }
   const shell = context.say('在终端中', 'in a shell');
   const lines = rows.flatMap(({ label, run, steps }, index) => [
