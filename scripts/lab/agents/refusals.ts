@@ -28,8 +28,8 @@ const limitMs = 100_000;
 interface Reason {
   /** Flags of its key. */
   readonly flags: readonly string[];
-  /** A call that is made before, so that the next one is one too many. */
-  readonly callBefore?: true;
+  /** Calls that are made before, so that the next one is one too many. */
+  readonly callsBefore?: number;
   /** What is done to the key afterwards. */
   readonly after?: readonly string[];
 }
@@ -39,7 +39,7 @@ const reasons: Readonly<Record<string, Reason>> = {
   balance: { flags: ['--quota', 'unlimited', '--user', poor] },
   limit: { flags: ['--quota', '1'] },
   day: { flags: ['--quota', 'unlimited', '--day-budget', '1'] },
-  rate: { flags: ['--quota', 'unlimited', '--rpm', '1'], callBefore: true },
+  rate: { flags: ['--quota', 'unlimited', '--rpm', '5'], callsBefore: 5 },
   model: { flags: ['--quota', 'unlimited', '--models', 'another-model'] },
   key: { flags: ['--quota', 'unlimited'], after: ['token', 'disable'] },
 };
@@ -54,7 +54,8 @@ const keyOf = (reason: string): string => `sk-${reason.padEnd(48, '0')}`;
 
 /** Stands before the gateway and notes what is refused. */
 function startWatch(target: string) {
-  let calls = 0;
+  let calls: string[] = [];
+  let begun = 0;
   let refusedAt: number | null = null;
   let said = '';
   const server = Bun.serve({
@@ -70,7 +71,7 @@ function startWatch(target: string) {
         decompress: false,
       });
       if (request.method !== 'POST') return response;
-      calls++;
+      calls.push(`${response.status} at ${((performance.now() - begun) / 1000).toFixed(1)}`);
       if (response.status >= 400 && refusedAt === null) {
         refusedAt = performance.now();
         said = `${response.status} ${(await response.clone().text()).slice(0, 400)}`;
@@ -81,7 +82,8 @@ function startWatch(target: string) {
   return {
     url: `http://127.0.0.1:${server.port}`,
     reset() {
-      calls = 0;
+      calls = [];
+      begun = performance.now();
       refusedAt = null;
       said = '';
     },
@@ -97,7 +99,7 @@ function wordsOf(text: string): string {
     .replace(escapes, '')
     .split('\n')
     .map((line) => line.trim())
-    .filter((line) => line !== '');
+    .filter((line) => line !== '' && !line.startsWith('['));
   const found = lines.filter((line) => /error|quota|limit|budget|balance|key|model|4\d\d|again|used up/i.test(line));
   return (found.at(-1) ?? lines.at(-1) ?? '').slice(0, 260);
 }
@@ -135,7 +137,7 @@ try {
       const [home, work] = [join(place, 'home'), join(place, 'work')];
       for (const folder of [home, work]) mkdirSync(folder, { recursive: true });
       const key = keyOf(reason);
-      if (reasons[reason]?.callBefore === true) {
+      for (let call = 0; call < (reasons[reason]?.callsBefore ?? 0); call++) {
         const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] });
         const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
         await (await fetch(`${gateway}/v1/chat/completions`, { method: 'POST', headers, body })).text();
@@ -148,7 +150,9 @@ try {
       const { calls, said, seconds } = watch.seen();
       const lasted = seconds === null ? 'never refused' : `${seconds.toFixed(1)} s`;
       const end = ended.code === null ? 'ended by us' : `exit ${ended.code}`;
-      console.log(`${agent.name} | ${reason} | ${calls} calls | ${lasted} | ${end} | ${wordsOf(ended.words)}`);
+      console.log(
+        `${agent.name} | ${reason} | ${calls.length} calls (${calls.join(', ')}) | ${lasted} | ${end} | ${wordsOf(ended.words)}`,
+      );
       if (process.env.AGENTS_LOUD !== undefined)
         console.log(`--- sent: ${said}\n--- printed: ${ended.words.slice(-2500)}`);
     }
