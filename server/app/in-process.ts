@@ -7,29 +7,20 @@ import { type JournalNotice, settleJournal } from '../../db/journal/replay.ts';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { type MigrationStep, migrate } from '../../db/migrate.ts';
 import { type Database, openDatabase } from '../../db/open.ts';
-import { Balances } from '../billing/balances/money.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
 import { pendingFiles, settlePending } from '../billing/ledger/pending.ts';
 import { endpointById } from '../contract/endpoints/index.ts';
 import type { Language } from '../contract/enum.ts';
 import { AppError } from '../contract/errors.ts';
-import { systemTimers } from '../contract/timers.ts';
 import { followShippedPrices } from '../domain/pricing/shipped.ts';
 import { endRotation, rotationStamp } from '../domain/secrets/rotation.ts';
-import { createVault, sealedBlobOf, type Vault, vaultFor } from '../domain/secrets/vault.ts';
-import { createSnapshotSource } from '../domain/snapshot/load.ts';
+import { createVault, type Vault, vaultFor } from '../domain/secrets/vault.ts';
 import { embeddedAddon } from '../embedded/embedded-addon.ts';
 import { nativeBindingFor } from '../embedded/native-addon.ts';
 import { version } from '../embedded/version.ts';
-import { startThread } from '../embedded/workers.ts';
 import { localOwner } from '../http/call.ts';
 import { invoke, isMutation } from '../http/invoke.ts';
 import { innerTargetsName, parseInnerTargets } from '../outbound/inner-targets.ts';
-import { type CountingThread, createTokenCounter } from '../relay/admission/counting/counter.ts';
-import { runChannelTest } from '../relay/channel-test.ts';
-import { createRelay } from '../relay/relay.ts';
-import { defaultLimits, type RelayDeps } from '../relay/relay-deps.ts';
-import { createRelayState } from '../relay/state/state.ts';
 import { createDirectLedger } from '../threads/ledger/direct.ts';
 import { startError } from '../threads/ledger/thread.ts';
 import { acquireLock, type DataDirFiles, databasePlace, dataDirFiles, ensureDataDir } from './data-dir.ts';
@@ -71,30 +62,6 @@ const asOwner = (services: Services, language: Language, id: string, input: unkn
   invoke(id, input, { actor: localOwner, meta: { ...callMeta, language }, services, reply: callReply });
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-/** A relay on this database, without threads beside it. @param overrides instead of the usual ones. */
-export async function relayOn(
-  { database, vault, ledger }: Omit<Parts, 'collect' | 'close'>,
-  overrides: Pick<RelayDeps, 'balances' | 'counter' | 'tasks' | 'failure' | 'findSession'> & Partial<RelayDeps>,
-) {
-  const state = createRelayState(overrides.balances.watcher, Date.now);
-  const source = createSnapshotSource({ database, vault });
-  state.apply(await source.load());
-  const relay = createRelay({
-    state,
-    ledger,
-    fetch,
-    timers: systemTimers,
-    random: Math.random,
-    keyHmac: vault.keyHmac,
-    encryptedBlob: sealedBlobOf(vault),
-    limits: defaultLimits,
-    report: (error, requestId) =>
-      process.stderr.write(`${requestId} ${error instanceof Error ? error.stack : error}\n`),
-    ...overrides,
-  });
-  return { relay, state, source };
-}
 
 interface Parts {
   readonly database: Database;
@@ -169,21 +136,9 @@ async function openWriting(dataDir: string, env: Environment, reader: DirectRead
       setupCode: null,
       innerTargets: parseInnerTargets(env[innerTargetsName] ?? ''),
       now: Date.now,
-      relayTest: async (order) => {
-        const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
-        const overrides = {
-          balances: new Balances(),
-          counter,
-          // No server, no traffic: no channel can fail here.
-          failure: () => undefined,
-          tasks: services.tasks,
-          findSession: () => Promise.reject(new AppError('login_required')),
-        };
-        const { relay, state } = await relayOn({ database, vault, ledger }, overrides);
-        const result = await runChannelTest(relay, state, order, Date.now);
-        counter.close();
-        return result;
-      },
+      // Most commands call no channel.
+      relayTest: async (order) =>
+        (await import('./relay-on.ts')).testChannel({ database, vault, ledger, tasks: services.tasks }, order),
     });
     return {
       call: (id, input) => asOwner(services, reader.language ?? 'en', id, input),

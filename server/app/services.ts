@@ -35,7 +35,7 @@ import { type CapabilityService, createCapabilities } from '../domain/channels/c
 import { type ChannelHealthStatus, createRoutes, type RoutesService } from '../domain/channels/routes.ts';
 import { type ChannelsService, createChannels, type RelayTest } from '../domain/channels/service.ts';
 import { createUnsupportedMembers, type UnsupportedMembersService } from '../domain/channels/unsupported-members.ts';
-import { createUpstreamProbe, type UpstreamProbeService } from '../domain/channels/upstream-probe.ts';
+import type { UpstreamProbeService } from '../domain/channels/upstream-probe.ts';
 import { createLogs, type LogsService } from '../domain/logs/service.ts';
 import { createNodes, type NodesService } from '../domain/nodes/service.ts';
 import { type BudgetAlerts, createBudgetAlerts } from '../domain/notifications/budget-alerts.ts';
@@ -134,7 +134,8 @@ export interface Services {
   readonly virtualModels: VirtualModelsService;
   readonly budgets: BudgetsService;
   readonly chains: ChainExplanation;
-  readonly upstreamProbe: UpstreamProbeService;
+  /** Loaded when it is asked for: it knows all dialects and providers. */
+  readonly upstreamProbe: () => Promise<UpstreamProbeService>;
   readonly bulkTests: BulkTests;
   readonly routes: RoutesService;
   readonly capabilities: CapabilityService;
@@ -383,13 +384,16 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     }),
     channels,
     unsupportedMembers,
-    upstreamProbe: createUpstreamProbe({
-      repository: createChannelsRepository(deps.database),
-      unsupported: unsupportedMembers,
-      relayTest: deps.relayTest,
-      ownRules: () => options.get('model_rules'),
-      prices: (model) => resolvePrices(options.priceTables(), model, { group: 'default', userGroup: 'default' }),
-    }),
+    upstreamProbe: async () => {
+      const { createUpstreamProbe } = await import('../domain/channels/upstream-probe.ts');
+      return createUpstreamProbe({
+        repository: createChannelsRepository(deps.database),
+        unsupported: unsupportedMembers,
+        relayTest: deps.relayTest,
+        ownRules: () => options.get('model_rules'),
+        prices: (model) => resolvePrices(options.priceTables(), model, { group: 'default', userGroup: 'default' }),
+      });
+    },
     bulkTests: createBulkTests({
       channels,
       slowSeconds: () => options.get('ChannelDisableThreshold'),

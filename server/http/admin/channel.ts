@@ -149,9 +149,10 @@ export const channelHandlers: HandlersOf<
     unsupportedView(await services.unsupportedMembers.confirm({ channel_id: id, model, member })),
   'channel.unsupported_delete': ({ services, input: { id, model, member } }) =>
     services.unsupportedMembers.remove({ channel_id: id, model, member }),
-  'channel.probe_plan': ({ services, input: { id, model = '' } }) => services.upstreamProbe.plan(id, model),
+  'channel.probe_plan': async ({ services, input: { id, model = '' } }) =>
+    (await services.upstreamProbe()).plan(id, model),
   'channel.probe': async ({ services, input: { id, model = '' } }) => {
-    const report = await services.upstreamProbe.run(id, model);
+    const report = await (await services.upstreamProbe()).run(id, model);
     return { ...report, lines: [...report.lines] };
   },
   'channel.practice': async ({ services }) => {
