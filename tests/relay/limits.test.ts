@@ -120,7 +120,7 @@ function setUp(options: Record<string, string> = {}) {
 const done = { tokens: 10, charged: 10, success: true };
 const failed = { tokens: 0, charged: 0, success: false };
 
-test('requests per minute: never more than the limit in any minute, and the reported wait suffices', () => {
+test('requests per minute: never more than the limit in any minute, and the reported wait suffices, or a slot behind a whole minute', () => {
   const { clock, ask } = setUp();
   const who = principal({ rpm: 10 });
   const admitted: number[] = [];
@@ -128,8 +128,14 @@ test('requests per minute: never more than the limit in any minute, and the repo
     const { admission, error } = ask(who);
     if (admission === null) {
       expect(error).toMatchObject({ code: 'limit_rpm', params: { who: 'API key laptop', limit: 10 } });
-      clock.now += Number(error?.params.seconds) * 1000;
-      expect(ask(who).admission).not.toBeNull();
+      const told = Number(error?.params.seconds);
+      clock.now += told * 1000;
+      const next = ask(who);
+      if (next.admission === null) {
+        expect([told, [1, 2].includes(Number(next.error?.params.seconds))]).toEqual([60, true]);
+        clock.now += Number(next.error?.params.seconds) * 1000;
+        expect(ask(who).admission).not.toBeNull();
+      }
     }
     admitted.push(clock.now);
     clock.now += (step * 7919) % 3000;
@@ -393,12 +399,26 @@ test('where machines count together, a request that used what it had asked for n
   ]);
 });
 
-test('a request refused where machines count together waits a second at least', async () => {
+test.each([{ rpm: 1 }, { tpm: 10 }])(
+  'a limit per minute tells a minute at most, which agents wait for: %j',
+  (limits) => {
+    const { clock, ask } = setUp();
+    const who = principal(limits);
+    // At the beginning of a slot, so that it leaves the window as late as it can.
+    clock.now = Math.ceil(clock.now / 2000) * 2000;
+    ask(who).admission?.ended(done);
+    const { code, params } = ask(who).error ?? {};
+    expect([code, params?.seconds]).toEqual(['rpm' in limits ? 'limit_rpm' : 'limit_tpm', 60]);
+  },
+);
+
+test('a request refused where machines count together waits a second at least, and a minute at most for one of a minute', async () => {
   const settings = compileSettings(new Map(), 0);
   const refusedFor = (ms: number) =>
     createSiteRates({ settings: () => settings, run: async () => [1, ms] }).enter(principal({ rpm: 1 }));
   await expect(refusedFor(0)).rejects.toMatchObject({ code: 'limit_rpm', params: { seconds: 1 } });
   await expect(refusedFor(1001)).rejects.toMatchObject({ code: 'limit_rpm', params: { seconds: 2 } });
+  await expect(refusedFor(61_400)).rejects.toMatchObject({ code: 'limit_rpm', params: { seconds: 60 } });
 });
 
 test('a prompt is guessed at a token for two units, with framing for each text', () => {

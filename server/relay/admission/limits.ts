@@ -107,8 +107,12 @@ interface Refusing {
   readonly waitMs: number;
 }
 
+/**
+ * Claude Code 2.1.332 waits for a minute and not a second more (`tengu_api_retry_after_too_long`): the slot that a window counts
+ * too long is told by the next refusal.
+ */
 function reject(code: ErrorCode, { waitMs, ...params }: Refusing): never {
-  throw new AppError(code, { ...params, seconds: Math.max(1, Math.ceil(waitMs / 1000)) });
+  throw new AppError(code, { ...params, seconds: Math.max(1, Math.ceil(Math.min(waitMs, minuteMs) / 1000)) });
 }
 
 export class Limits {

@@ -225,7 +225,9 @@ export function createSiteRates({ run, settings }: SiteRatesDeps): SiteRates {
     if (window !== undefined) {
       const { code, params } = window.rejected();
       const remaining = Math.max(0, window.max - (added[0] ?? window.max));
-      throw new AppError(code, { ...params, remaining, seconds: Math.max(1, Math.ceil(found / 1000)) });
+      // Of a minute no more than a minute, as where one machine counts alone.
+      const waitMs = window.spanMs === minuteMs ? Math.min(found, minuteMs) : found;
+      throw new AppError(code, { ...params, remaining, seconds: Math.max(1, Math.ceil(waitMs / 1000)) });
     }
     return windows.map((each, at) => {
       const amount = added[at] ?? each.adds;
