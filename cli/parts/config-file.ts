@@ -96,7 +96,7 @@ export async function patched({ path, bytes }: FileState, patch: AgentPatch): Pr
   if (bytes !== null && !Buffer.from(text, 'utf8').equals(bytes)) invalid(path);
   switch (format) {
     case 'json':
-      return patchedJson(path, text, set, drop);
+      return patchedJson(path, text, patch);
     case 'toml':
       return patchedToml(path, text, set);
     case 'yaml':
@@ -112,7 +112,7 @@ type Members = AgentPatch['set'];
 
 type Dropped = NonNullable<AgentPatch['drop']>;
 
-async function patchedJson(path: string, text: string, set: Members, drop: Dropped): Promise<string> {
+async function patchedJson(path: string, text: string, { set, drop = [], missing = {} }: AgentPatch): Promise<string> {
   const { applyEdits, findNodeAtLocation, modify, parse, parseTree } = await import('jsonc-parser');
   let result = text.trim() === '' ? '{}\n' : text;
   const errors: unknown[] = [];
@@ -120,8 +120,11 @@ async function patchedJson(path: string, text: string, set: Members, drop: Dropp
     invalid(path);
   const tabs = /^\t/m.test(result);
   const formattingOptions = { insertSpaces: !tabs, tabSize: 2, eol: result.includes('\r\n') ? '\r\n' : '\n' };
+  const before: unknown = parse(result, [], { allowTrailingComma: true });
+  const added = Object.entries(missing).filter(([name]) => memberAt(before, [name]) === undefined);
+  const all: Members = [...added.map(([name, value]) => [[name], value] as const), ...set];
   try {
-    for (const [members, value] of set)
+    for (const [members, value] of all)
       result = applyEdits(result, modify(result, [...members], value, { formattingOptions }));
     for (const members of drop) {
       const tree = parseTree(result, [], { allowTrailingComma: true });
@@ -134,7 +137,7 @@ async function patchedJson(path: string, text: string, set: Members, drop: Dropp
   }
   // Of members that stand there twice, programs read the last.
   const read: unknown = parse(result, [], { allowTrailingComma: true });
-  const isSet = set.every(([members, value]) => Bun.deepEquals(memberAt(read, members), value));
+  const isSet = all.every(([members, value]) => Bun.deepEquals(memberAt(read, members), value));
   if (!isSet || drop.some((members) => memberAt(read, members) !== undefined)) invalid(path);
   return result;
 }

@@ -34,7 +34,7 @@ export interface AgentPatch {
   /** Of the format `text`: the whole file, which is the gateway's own. */
   readonly text?: string;
   readonly set: readonly (readonly [path: readonly string[], value: string | number | readonly string[] | object])[];
-  /** Of YAML: members that a file of its own needs, and one that is there keeps. */
+  /** Of JSON and YAML: members at the top that a file of its own needs, and one that is there keeps. */
   readonly missing?: Readonly<Record<string, string>>;
   /** Of YAML: items of a list at the top, known by their `name`; all others stay. */
   readonly items?: { readonly list: string; readonly values: readonly { readonly name: string }[] };
@@ -145,6 +145,7 @@ const qwenSettings = json({ security: { auth: { selectedType: 'openai' } } });
 
 const opencodeModels = ({ model }: Pick<AgentSettings, 'model'>): Readonly<Record<string, string>> =>
   model === '' ? {} : { model: `gateway/${model}`, small_model: `gateway/${model}` };
+const opencodeSchema = 'https://opencode.ai/config.json';
 /** Without sizes it shortens no conversation before it is too long. https://opencode.ai/config.json */
 const opencodeModel = (name: string, limit: ModelSize | undefined) => ({ name, ...(limit && { limit }) });
 const opencodeProvider = ({ url, key, model, models, limits = {} }: AgentSettings) => ({
@@ -157,7 +158,7 @@ const opencodeProvider = ({ url, key, model, models, limits = {} }: AgentSetting
 });
 const opencodeConfig = (settings: AgentSettings): string =>
   json({
-    $schema: 'https://opencode.ai/config.json',
+    $schema: opencodeSchema,
     ...opencodeModels(settings),
     provider: { gateway: opencodeProvider(settings) },
   });
@@ -383,6 +384,8 @@ export const agents: readonly Agent[] = [
           ...under('', opencodeModels(settings)),
           [['provider', 'gateway'], opencodeProvider({ ...settings, key: keyOf(credential) })],
         ],
+        // It adds this itself, and the file would no longer be as it was written.
+        missing: { $schema: opencodeSchema },
       },
       ...('command' in credential
         ? [

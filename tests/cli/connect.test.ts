@@ -432,6 +432,21 @@ test.each(['models: [{ name: mine }]\n', 'models: {}\n', 'models: mine\n', 'mode
   },
 );
 
+test('opencode finds its schema in the file, so that it need not write it, and keeps another one', async () => {
+  const path = await write(patchOf('opencode'));
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({
+    $schema: 'https://opencode.ai/config.json',
+    model: 'gateway/gpt-5',
+  });
+  new Backup(join(home, 'kept'), 'a').undo(false);
+  put('.config/opencode/opencode.json', '{ "$schema": "https://mine.example" }');
+  await write(patchOf('opencode'));
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({
+    $schema: 'https://mine.example',
+    model: 'gateway/gpt-5',
+  });
+});
+
 test('Cline keeps its other providers and modes, and finds the version and the day that it insists on', async () => {
   const others = {
     modes: { voiceInput: { providerId: 'a', modelId: 'b' } },

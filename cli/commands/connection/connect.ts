@@ -131,8 +131,11 @@ async function changesFor(context: Context, flags: FlagValues, agent: Agent, { k
 }
 
 const linesOf = (changes: readonly Change[], key: string): readonly string[] =>
-  changes.flatMap(({ state: { path, bytes }, patch: { set, drop = [], text: whole, items } }) => [
+  changes.flatMap(({ state: { path, bytes }, patch: { set, drop = [], missing = {}, text: whole, items } }) => [
     path,
+    ...Object.entries(missing)
+      .filter(([name]) => bytes?.includes(name) !== true)
+      .map(([name, value]) => `  + ${name} = ${shown(value, key)}`),
     ...(items?.values ?? []).map((item) => `  + ${items?.list}[] = ${shown(item, key)}`),
     ...(whole ?? '').split('\n').flatMap((line) => (line === '' ? [] : [`  + ${line}`])),
     ...set.map(([members, value]) => `  + ${members.join('.')} = ${shown(value, key)}`),

@@ -49,7 +49,9 @@ async function walk(agent: Agent, state: 'fresh' | 'existing' | 'broken', seen: 
     if (state === 'fresh') continue;
     const path = join(home, paths[at] ?? '');
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, (state === 'existing' ? own : broken)[format], 'latin1');
+    // It refuses what it does not know.
+    const text = agent.name === 'aider' && state === 'existing' ? '# mine\ndark-mode: true\n' : null;
+    writeFileSync(path, text ?? (state === 'existing' ? own : broken)[format], 'latin1');
     chmodSync(path, 0o640);
   }
   const before = contentsOf(home, paths);
