@@ -1,5 +1,6 @@
 /** The writes of an import, inside its one transaction. */
 import type { Insertable } from 'kysely';
+import { sumsFromKey } from './log-sums.ts';
 import type { SqliteDatabase } from './open.ts';
 import type {
   ChannelsTable,
@@ -56,6 +57,8 @@ export function createImportTarget({ query, raw }: SqliteDatabase) {
       for (const [id, at] of times.codesDeleted)
         raw.prepare('UPDATE redemptions SET deleted_at = ? WHERE id = ?').run(at, id);
       raw.exec('DELETE FROM usage_hours');
+      // Imported rows of the log are in no sums: those begin with the next start.
+      raw.exec(`DELETE FROM log_sums; DELETE FROM name_sums; DELETE FROM meta WHERE key = '${sumsFromKey}'`);
       for (const [id, count] of requests)
         raw.prepare('UPDATE accounts SET request_count = ? WHERE id = ?').run(count, id);
     },

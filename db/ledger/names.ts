@@ -16,6 +16,14 @@ const fields: Readonly<Record<NameKind, NumberField>> = {
   prompt: 'promptId',
 };
 
+/** Names of a row that are not 0. */
+export function* numbersIn(log: NumberedLog): Generator<readonly [NameKind, number]> {
+  for (const kind of nameKinds) {
+    const id = log[fields[kind]] ?? 0;
+    if (id !== 0) yield [kind, id];
+  }
+}
+
 export interface NewName {
   readonly userId: number;
   readonly id: number;

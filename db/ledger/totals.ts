@@ -1,6 +1,7 @@
 /** Sums of one batch: a busy user's row is written once per commit, not once per request. */
 import type { CounterChange, Posting } from '../../server/billing/ledger/core.ts';
 import { amountIn } from '../../server/contract/budgets.ts';
+import { LogSums } from './log-sums.ts';
 
 export interface AccountTotal {
   balance: number;
@@ -34,6 +35,8 @@ export interface Totals {
   readonly hours: ReadonlyMap<string, CounterChange>;
   /** Use of budgets; null = none. */
   readonly budgets: ReadonlyMap<string, BudgetTotal> | null;
+  /** Of the rows of the log that were written. */
+  readonly logs: LogSums;
   post(posting: Posting): void;
   use(usage: CounterChange): void;
   count(budgetId: number, windowAt: number, amount: number): void;
@@ -75,6 +78,7 @@ export function createTotals(): Totals {
     tokens,
     channels,
     hours,
+    logs: new LogSums(),
     get budgets() {
       return budgets;
     },

@@ -1,22 +1,27 @@
 /** SQL as PostgreSQL says it. */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type Dialect, placeIn } from '../dialect.ts';
 import { dropMonths, prepareMonths } from './months.ts';
 
 const number = '^-?[0-9]+(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?';
+
+/**
+ * SQL for a number that is a member of an object in a text. Not as json: a text with \u0000 in any member is refused there, and
+ * SQLite takes it. A pattern on the whole text takes five times as long.
+ */
+export function numberIn(text: string, member: string): string {
+  const name = `"${member}"`;
+  const behind = `substr(${text}, nullif(strpos(${text}, '${name}'), 0) + ${name.length}, 40)`;
+  return `substring(ltrim(${behind}, E' \\t\\r\\n:"') from '${number}')::double precision`;
+}
 
 export const postgresDialect: Dialect = {
   like: (column, pattern, mark) => sql<boolean>`${sql.ref(column)} ILIKE ${pattern} ESCAPE ${sql.lit(mark)}`,
   // It has counted which values are rare.
   withoutIndex: (column) => sql`${sql.ref(column)}`,
   position: (text, part) => sql<number>`strpos(${text}, ${part})`,
-  // Not as json: a text with \u0000 in any member is refused there, and SQLite takes it. A pattern on the whole text takes five times as long.
-  jsonNumber(column, member) {
-    const name = `"${member}"`;
-    const text = sql.ref(column);
-    const behind = sql`substr(${text}, nullif(strpos(${text}, ${sql.lit(name)}), 0) + ${sql.lit(name.length)}, 40)`;
-    return sql<number | null>`substring(ltrim(${behind}, E' \\t\\r\\n:"') from ${sql.lit(number)})::double precision`;
-  },
+  jsonNumber: (column, member) =>
+    sql.raw(numberIn(`"${column.replaceAll('.', '"."')}"`, member)) as RawBuilder<number | null>,
   jsonText: (column, member) =>
     sql<string | null>`substring(${sql.ref(column)} from ${sql.lit(`"${member}":"((?:[^"\\\\]|\\\\.)*)"`)})`,
   // One search of an index for each: joined in any other way it would read all of the log.

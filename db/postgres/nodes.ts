@@ -3,6 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { StoredHold } from '../../server/billing/ports.ts';
 import { reasonText } from '../../server/contract/storage-reasons.ts';
+import { sumsFromKey } from '../log-sums.ts';
 import { numbers } from './arrays.ts';
 import type { Line, Statement } from './line.ts';
 
@@ -88,10 +89,16 @@ export async function begin(
   { name, run, version, schema, now, leaseSeconds }: NodeStart,
   marks: readonly SeqMark[],
 ): Promise<{ readonly epoch: number; readonly behind: readonly SeqMark[] }> {
-  const [inserted, found] = await line.send([
+  const [inserted, , found] = await line.send([
     {
       text: `INSERT INTO nodes (node, run, version, schema, expires_at, started_at) VALUES ($1, $2, $3, $4, ${expiryIn('$6')}, $5) RETURNING epoch`,
       values: [name, run, version, schema, now, leaseSeconds],
+    },
+    {
+      // From the next whole hour on, and not while a node of an earlier version writes rows that it adds up nowhere.
+      text: `INSERT INTO meta (key, value) SELECT '${sumsFromKey}', ((extract(epoch FROM clock_timestamp())::bigint / 3600 + 1) * 3600)::text
+        WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE state <> 'expired' AND expires_at > clock_timestamp() AND schema <> $1) ON CONFLICT DO NOTHING`,
+      values: [schema],
     },
     {
       text: 'SELECT run, seq FROM nodes WHERE epoch = ANY($1::bigint[])',

@@ -49,7 +49,7 @@ export const isNotSuccess = (dialect: Dialect) =>
 
 /** More would let one query be built in exponentially many ways. */
 const maxWildcards = 4;
-const isPattern = (model: string | undefined): boolean => model?.includes('%') === true;
+export const isPattern = (model: string | undefined): boolean => model?.includes('%') === true;
 const patternOf = (model: string): string => {
   const parts = model.replace(/[\\_]/g, '\\$&').split(/%+/);
   return parts.length > maxWildcards + 1 ? `${parts.slice(0, maxWildcards).join('%')}%` : parts.join('%');

@@ -6,6 +6,7 @@ import { fieldOf, isDescending, type logSorts, type Sort } from '../../server/co
 import type { Database } from '../open.ts';
 import type { LogsTable, Schema } from '../schema/tables.ts';
 import { createLogFacets } from './log-counts.ts';
+import { createLogSums, type SumColumn } from './log-sums.ts';
 import { createLogFilters, type LogFilter, type LogQuery, maxCounted } from './log-filter.ts';
 
 export type LogRow = Selectable<LogsTable> & { channel_name: string | null };
@@ -68,11 +69,7 @@ export interface LogGroup {
   readonly quota: number;
 }
 
-const figures = [
-  sql<number>`count(*)`.as('requests'),
-  sql<number>`sum(logs.prompt_tokens + logs.completion_tokens)`.as('tokens'),
-  sql<number>`sum(logs.quota)`.as('quota'),
-] as const;
+const summed = sql`sum(requests) AS requests, sum(tokens) AS tokens, sum(quota) AS quota`;
 
 /** Names that one query looks up. */
 const namesAtOnce = 500;
@@ -81,6 +78,7 @@ const noNames: ReadonlyMap<number, Names> = new Map();
 export function createLogsRepository(database: Database) {
   const { query, dialect } = database;
   const { plan, numbersOf, named, userIdOf, channelsNamed } = createLogFilters(database);
+  const sums = createLogSums(database);
 
   const sortColumns: Readonly<Record<Exclude<(typeof logSorts)[number], 'created_at'>, RawBuilder<unknown>>> = {
     model_name: sql`lower(logs.model_name)`,
@@ -99,13 +97,26 @@ export function createLogsRepository(database: Database) {
         eb.selectFrom('channels').select('name').whereRef('channels.id', '=', 'logs.channel_id').as('channel_name'),
       ) as unknown as SelectQueryBuilder<Schema, 'logs', LogRow>;
 
-  const groupColumns: Readonly<Record<LogGroupBy, readonly [RawBuilder<string>, readonly RawBuilder<unknown>[]]>> = {
-    token: [sql<string>`max(logs.token_name)`, [sql`logs.token_id`]],
-    group: [sql<string>`logs.group_name`, [sql`logs.group_name`]],
+  const groupColumns: Readonly<
+    Record<
+      LogGroupBy,
+      {
+        readonly name: RawBuilder<unknown>;
+        readonly key: RawBuilder<unknown>;
+        readonly columns: readonly SumColumn[];
+        readonly owner: RawBuilder<unknown>;
+      }
+    >
+  > = {
+    token: {
+      ...{ name: sql`max(token_name)`, key: sql`token_id`, owner: sql`max(username)` },
+      columns: ['token_id', 'token_name', 'username'],
+    },
+    group: { name: sql`group_name`, key: sql`group_name`, columns: ['group_name'], owner: sql`''` },
     // Its channels' tags are looked up once and not for each row.
-    tag: [sql<string>`CAST(logs.channel_id AS TEXT)`, [sql`logs.channel_id`]],
-    hour: [sql<string>`CAST(logs.created_at - logs.created_at % 3600 AS TEXT)`, [sql`1`]],
-    day: [sql<string>`CAST(logs.created_at - logs.created_at % 86400 AS TEXT)`, [sql`1`]],
+    tag: { name: sql`CAST(channel_id AS TEXT)`, key: sql`channel_id`, columns: ['channel_id'], owner: sql`''` },
+    hour: { name: sql`CAST(at - at % 3600 AS TEXT)`, key: sql`1`, columns: ['at'], owner: sql`''` },
+    day: { name: sql`CAST(at - at % 86400 AS TEXT)`, key: sql`1`, columns: ['at'], owner: sql`''` },
   };
 
   /** @param pairs user and number. @returns the text; '' = it is not known. */
@@ -236,59 +247,32 @@ export function createLogsRepository(database: Database) {
             .executeTakeFirst()
         ).numDeletedRows,
       ),
-    totals: async (filter: LogFilter, by: LogSumBy): Promise<LogSum[]> =>
-      (await plan({ ...ofEverybody(filter), type: LogType.consume }))(
-        query
-          .selectFrom('logs')
-          .select([
-            sql<string>`CAST(${sql.ref(`logs.${sumColumns[by]}`)} AS TEXT)`.as('name'),
-            'logs.channel_id',
-            sql<number>`count(*)`.as('requests'),
-            sql<number>`sum(prompt_tokens + completion_tokens)`.as('tokens'),
-            sql<number>`sum(quota)`.as('quota'),
-            sql<number>`coalesce(sum(quota * 1.0 / nullif(${dialect.jsonNumber('other', 'group_ratio')}, 0)), 0)`.as(
-              'list',
-            ),
-          ]) as unknown as SelectQueryBuilder<Schema, 'logs', LogSum>,
-      )
-        .groupBy([sql`1`, 'logs.channel_id'])
-        .execute(),
+    totals: async (filter: LogFilter, by: LogSumBy): Promise<LogSum[]> => {
+      const column = sumColumns[by];
+      const columns = [column, 'requests', 'tokens', 'quota', 'list'] as const;
+      const table = await sums.table(ofEverybody(filter), by === 'channel' ? columns : [...columns, 'channel_id']);
+      return (
+        await sql<LogSum>`SELECT CAST(${sql.ref(column)} AS TEXT) AS name, channel_id, ${summed}, coalesce(sum(list), 0) AS list
+          FROM ${table} GROUP BY 1, 2`.execute(query)
+      ).rows;
+    },
     /** The dearest first, hours and days in their order. */
     groups: async (filter: LogFilter, by: LogGroupBy, limit: number): Promise<LogGroup[]> => {
-      const [name, keys] = groupColumns[by];
       const isTime = by === 'hour' || by === 'day';
-      const found = await (await plan({ ...ofEverybody(filter), type: LogType.consume }))(
-        query
-          .selectFrom('logs')
-          .select([
-            name.as('name'),
-            by === 'token' ? sql<string>`max(logs.username)`.as('username') : sql<string>`''`.as('username'),
-            ...figures,
-          ]) as unknown as SelectQueryBuilder<Schema, 'logs', LogGroup>,
-      )
-        .groupBy([...keys])
-        .orderBy(isTime ? sql`1` : sql`sum(logs.quota)`, isTime ? 'asc' : 'desc')
-        .$if(by !== 'tag', (one) => one.limit(limit))
-        .execute();
-      return by === 'tag' ? (await byTag(found)).slice(0, limit) : found;
+      const tail = by === 'tag' ? sql`` : sql` LIMIT ${limit}`;
+      const { name, key, columns, owner } = groupColumns[by];
+      const read = [...columns, 'requests', 'tokens', 'quota'] as const;
+      const table = await sums.table(ofEverybody(filter), read, by === 'hour' ? 'hours' : 'both');
+      const found = await sql<LogGroup>`SELECT ${name} AS name, ${owner} AS username, ${summed}
+        FROM ${table} GROUP BY ${key} ORDER BY ${isTime ? sql`1` : sql`sum(quota) DESC`}${tail}`.execute(query);
+      return by === 'tag' ? (await byTag(found.rows)).slice(0, limit) : found.rows;
     },
     /** By a name that clients give: each user's for himself, the dearest first; requests without one are not among them. */
     namedGroups: async (filter: LogFilter, kind: NameKind, limit: number): Promise<LogGroup[]> => {
-      const column = `logs.${kind}_id` as const;
-      const rows = await (await plan({ ...filter, type: LogType.consume }))(
-        query
-          .selectFrom('logs')
-          .select([sql<number>`${sql.ref(column)}`.as('id'), 'logs.user_id', ...figures])
-          .where(sql<boolean>`${sql.ref(column)} <> 0`) as unknown as SelectQueryBuilder<
-          Schema,
-          'logs',
-          Omit<LogGroup, 'name' | 'username'> & { readonly id: number; readonly user_id: number }
-        >,
-      )
-        .groupBy([column, 'logs.user_id'])
-        .orderBy(sql`sum(logs.quota)`, 'desc')
-        .limit(limit)
-        .execute();
+      const table = await sums.names(filter, kind);
+      const { rows } = await sql<
+        Omit<LogGroup, 'name' | 'username'> & { readonly id: number; readonly user_id: number }
+      >`SELECT id, user_id, ${summed} FROM ${table} GROUP BY id, user_id ORDER BY sum(quota) DESC LIMIT ${limit}`.execute(query);
       const texts = await textsOf(rows.map(({ id, user_id }) => [user_id, id]));
       const users = await usersOf(rows.map(({ user_id }) => user_id));
       return rows.map(({ id, user_id, ...sums }) => ({
@@ -369,19 +353,12 @@ export function createLogsRepository(database: Database) {
     },
     /** Requests that were charged, free ones too. */
     stat: async (filter: LogFilter): Promise<LogTotals> => {
-      const narrow = await plan({ ...ofEverybody(filter), type: LogType.consume });
-      return await narrow(
-        query
-          .selectFrom('logs')
-          .select((eb) => [
-            eb.fn.coalesce(eb.fn.sum<number>('quota'), eb.lit(0)).as('quota'),
-            eb.fn.countAll<number>().as('requests'),
-            sql<number>`coalesce(sum(CASE WHEN logs.end_reason IN ('completed', 'imported', '') THEN 0 ELSE 1 END), 0)`.as(
-              'errors',
-            ),
-            sql<number>`coalesce(sum(prompt_tokens + completion_tokens), 0)`.as('tokens'),
-          ]),
-      ).executeTakeFirstOrThrow();
+      const columns = ['requests', 'errors', 'tokens', 'quota'] as const;
+      const table = await sums.table(ofEverybody(filter), columns);
+      const { rows } = await sql<LogTotals>`SELECT ${sql.join(
+        columns.map((name) => sql`coalesce(sum(${sql.ref(name)}), 0) AS ${sql.ref(name)}`),
+      )} FROM ${table}`.execute(query);
+      return rows[0] ?? { requests: 0, errors: 0, tokens: 0, quota: 0 };
     },
     /** What the requests of the range cost beyond their users' balances. */
     overrun: async (filter: LogFilter): Promise<number> => {

@@ -25,6 +25,8 @@ export type EntryOf<Name extends keyof Schema, Other extends ColumnAliases> = Fi
 
 export interface InsertColumn<Entry> {
   readonly name: string;
+  /** Of the entry. */
+  readonly field: string;
   readonly type: 'bigint' | 'text';
   readonly value: (entry: Entry) => number | string | null;
 }
@@ -45,7 +47,7 @@ export function insertColumns<Name extends keyof Schema, const Other extends Col
       if (typeof found === 'boolean') return found ? 1 : 0;
       return nullable && found === '' ? null : (found as number | string | null);
     };
-    return [{ name: column, type: type === 'text' ? 'text' : 'bigint', value }];
+    return [{ name: column, field, type: type === 'text' ? 'text' : 'bigint', value }];
   });
 }
 

@@ -673,6 +673,55 @@ export const tables = {
     },
   ),
 
+  /** Charged rows of the log added up by hours and days (UTC), in the transaction that writes them; they stay when rows are cleared. */
+  log_sums: table(
+    {
+      /** Seconds: 3600 or 86400. */
+      span: int,
+      at: int,
+      user_id: int,
+      /** `ownToken` = the site's own traffic. */
+      token_id: int,
+      group_name: text,
+      model_name: text,
+      channel_id: int,
+      /** Epoch of the node, whose rows no other node touches; 0 = a single machine. */
+      writer: int,
+      /** As the last row had them. */
+      username: text,
+      token_name: text,
+      requests: int,
+      /** Of them, those that ended without their whole answer. */
+      errors: int,
+      prompt_tokens: int,
+      completion_tokens: int,
+      cached_tokens: int,
+      quota: int,
+      /** Quota without the group's ratio. */
+      list: real,
+    },
+    { key: ['span', 'at', 'user_id', 'token_id', 'group_name', 'model_name', 'channel_id', 'writer'] },
+  ),
+
+  /** The same by the names that clients give: agents and end users by hours and days, the rest by days. */
+  name_sums: table(
+    {
+      span: int,
+      kind: text,
+      at: int,
+      user_id: int,
+      /** Of `names`. */
+      name_id: int,
+      writer: int,
+      requests: int,
+      prompt_tokens: int,
+      completion_tokens: int,
+      cached_tokens: int,
+      quota: int,
+    },
+    { key: ['span', 'kind', 'at', 'user_id', 'name_id', 'writer'] },
+  ),
+
   /** Usage and event rows; those with a request id are written by the ledger, each column from the LogEntry's field of its name. */
   logs: table(
     {

@@ -74,6 +74,12 @@ export function decideBatch(
     if (source === epoch && requested > own) unspent.push({ kind, subject, amount: requested - own });
   };
 
+  const written = (log: LogEntry) => {
+    const row = numbered(log, names, nameTable);
+    writes.logs.push(row);
+    totals.logs.add(row);
+  };
+
   const post = (effects: Effects, source: number) => {
     const { posting, paired, log, usage, mark } = effects;
     for (const one of [posting, paired]) {
@@ -91,7 +97,7 @@ export function decideBatch(
       });
       if (posting.tokenId > 0) pay('token', posting.tokenId, source, { asked: posting.amount, paid: posting.amount });
     }
-    if (log !== null) writes.logs.push(numbered(log, names, nameTable));
+    if (log !== null) written(log);
     if (usage !== null) totals.use(usage);
     if (mark !== null) desk.marked(mark, writes);
     const event = eventOf(effects, after);
@@ -146,7 +152,7 @@ export function decideBatch(
     const end = { account: 0, requested: 0, paid: 0, provisional: 0 };
     ends.set(key, end);
     writes.ends.push({ ref: key, ...end, at: log.createdAt });
-    writes.logs.push(numbered(log, names, nameTable));
+    written(log);
     return { status: 'done' };
   };
 

@@ -3,12 +3,18 @@
 import type { Hold } from '../../../server/billing/ledger/commands.ts';
 import type { CounterChange, Mark, Posting } from '../../../server/billing/ledger/core.ts';
 import type { LeaseKind } from '../../../server/billing/ports.ts';
+import { ownMember, ownToken } from '../../../server/contract/counted.ts';
+import { LogType } from '../../../server/contract/enum.ts';
+import { nameKinds } from '../../../server/contract/names.ts';
 import { type Period, periodStart } from '../../../server/contract/period.ts';
+import { hourlyKinds, sumSpans } from '../../log-sums.ts';
 import { numbers, texts } from '../../postgres/arrays.ts';
 import type { Statement } from '../../postgres/line.ts';
+import { numberIn } from '../../postgres/dialect.ts';
 import { startOf } from '../../postgres/period.ts';
 import { type InsertColumn, insertColumns, logAliases, namesOf } from '../../schema/inserts.ts';
 import type { NewName, NumberedLog } from '../names.ts';
+import type { LogSum, NameSum } from '../log-sums.ts';
 import { noTotal, type Totals } from '../totals.ts';
 import { isSingle } from './known.ts';
 
@@ -200,6 +206,80 @@ const addHours = statementOf<CounterChange>(
   ],
 );
 
+/** Into a row of the sums. */
+const addedTo = (table: string, columns: readonly string[]): string =>
+  columns.map((name) => `${name} = ${table}.${name} + excluded.${name}`).join(', ');
+const figures = ['requests', 'prompt_tokens', 'completion_tokens', 'cached_tokens', 'quota'] as const;
+
+const logSumColumns =
+  'span, at, user_id, token_id, group_name, model_name, channel_id, username, token_name, requests, errors, prompt_tokens, completion_tokens, cached_tokens, quota, list, writer';
+const addToLogSums = `ON CONFLICT (span, at, user_id, token_id, group_name, model_name, channel_id, writer) DO UPDATE SET
+    username = excluded.username, token_name = excluded.token_name, ${addedTo('log_sums', [...figures, 'errors', 'list'])}`;
+const nameSumColumns =
+  'span, kind, at, user_id, name_id, requests, prompt_tokens, completion_tokens, cached_tokens, quota, writer';
+const addToNameSums = `ON CONFLICT (span, kind, at, user_id, name_id, writer) DO UPDATE SET ${addedTo('name_sums', figures)}`;
+
+const addLogSums = statementOf<LogSum>(
+  `INSERT INTO log_sums (${logSumColumns})
+    SELECT v.span, v.at, v.user_id, v.token_id, v.group_name, v.model_name, v.channel_id, v.username, v.token_name, v.requests, v.errors,
+      v.prompt_tokens, v.completion_tokens, v.cached_tokens, v.quota, v.list::double precision, $17::bigint
+    FROM LISTS AS v(span, at, user_id, token_id, group_name, model_name, channel_id, username, token_name, requests, errors,
+      prompt_tokens, completion_tokens, cached_tokens, quota, list) ${addToLogSums}`,
+  [
+    ['bigint', ({ span }) => span],
+    ['bigint', ({ at }) => at],
+    ['bigint', ({ userId }) => userId],
+    ['bigint', ({ tokenId }) => tokenId],
+    ['text', ({ group }) => group],
+    ['text', ({ model }) => model],
+    ['bigint', ({ channelId }) => channelId],
+    ['text', ({ username }) => username],
+    ['text', ({ tokenName }) => tokenName],
+    ['bigint', ({ requests }) => requests],
+    ['bigint', ({ errors }) => errors],
+    ['bigint', ({ promptTokens }) => promptTokens],
+    ['bigint', ({ completionTokens }) => completionTokens],
+    ['bigint', ({ cachedTokens }) => cachedTokens],
+    ['bigint', ({ quota }) => quota],
+    ['text', ({ list }) => String(list)],
+  ],
+);
+
+const addNameSums = statementOf<NameSum>(
+  `INSERT INTO name_sums (${nameSumColumns}) SELECT *, $11::bigint FROM LISTS ${addToNameSums}`,
+  [
+    ['bigint', ({ span }) => span],
+    ['text', ({ kind }) => kind],
+    ['bigint', ({ at }) => at],
+    ['bigint', ({ userId }) => userId],
+    ['bigint', ({ nameId }) => nameId],
+    ['bigint', ({ requests }) => requests],
+    ['bigint', ({ promptTokens }) => promptTokens],
+    ['bigint', ({ completionTokens }) => completionTokens],
+    ['bigint', ({ cachedTokens }) => cachedTokens],
+    ['bigint', ({ quota }) => quota],
+  ],
+);
+
+/** Takes the rows of requests out of the log, and out of its sums: other rows take their places. $1 = references, $2 = writer. */
+const takeOut = `WITH gone AS (DELETE FROM logs WHERE request_id = ANY($1::text[]) RETURNING *),
+  charged AS (SELECT * FROM gone WHERE type = ${LogType.consume}),
+  figures AS (SELECT charged.*, ${numberIn('other', 'cache_tokens')} AS cached, quota / nullif(${numberIn('other', 'group_ratio')}, 0) AS listed,
+    CASE WHEN token_id = 0 AND strpos(other, '${ownMember}') > 0 THEN ${ownToken} ELSE token_id END AS counted_token FROM charged),
+  names_out AS (INSERT INTO name_sums (${nameSumColumns})
+    SELECT s.span, n.kind, f.created_at - f.created_at % s.span, f.user_id, n.id, -count(*), -sum(prompt_tokens)::bigint, -sum(completion_tokens)::bigint,
+      -coalesce(sum(cached), 0)::bigint, -sum(quota)::bigint, $2::bigint
+    FROM figures f CROSS JOIN (VALUES ${sumSpans.map((span) => `(${span}::bigint)`).join(', ')}) AS s(span)
+      CROSS JOIN LATERAL (VALUES ${nameKinds.map((kind) => `('${kind}', f.${kind}_id)`).join(', ')}) AS n(kind, id)
+    WHERE n.id <> 0 AND (s.span = 86400 OR n.kind IN (${[...hourlyKinds].map((kind) => `'${kind}'`).join(', ')}))
+    GROUP BY 1, 2, 3, 4, 5 ${addToNameSums})
+  INSERT INTO log_sums (${logSumColumns})
+    SELECT s.span, created_at - created_at % s.span, user_id, counted_token, group_name, model_name, channel_id, max(username), max(token_name),
+      -count(*), -count(*) FILTER (WHERE end_reason NOT IN ('completed', 'imported', '')), -sum(prompt_tokens)::bigint, -sum(completion_tokens)::bigint,
+      -coalesce(sum(cached), 0)::bigint, -sum(quota)::bigint, -coalesce(sum(listed), 0), $2::bigint
+    FROM figures CROSS JOIN (VALUES ${sumSpans.map((span) => `(${span}::bigint)`).join(', ')}) AS s(span)
+    GROUP BY 1, 2, 3, 4, 5, 6, 7 ${addToLogSums}`;
+
 const putHolds = statementOf<{ readonly hold: Hold; readonly log: string; readonly epoch: number }>(
   `INSERT INTO holds (ref, user_id, token_id, channel_id, estimate, observed, at, log, epoch) SELECT * FROM LISTS
     ON CONFLICT (ref) DO UPDATE SET estimate = excluded.estimate, observed = excluded.observed, at = excluded.at, log = excluded.log`,
@@ -302,7 +382,7 @@ export function statementsFor(writes: Writes, totals: Totals, epoch: number): St
       ? []
       : [
           { text: 'DELETE FROM ends WHERE ref = ANY($1::text[])', values: replaced },
-          { text: 'DELETE FROM logs WHERE request_id = ANY($1::text[])', values: replaced },
+          { text: takeOut, values: [...replaced, epoch] },
         ]),
     ...insertEnds(byRef(writes.ends), epoch),
     ...insertPostings(writes.postings),
@@ -320,6 +400,8 @@ export function statementsFor(writes: Writes, totals: Totals, epoch: number): St
       epoch,
     ),
     ...addHours([...totals.hours.values()], epoch),
+    ...addLogSums(totals.logs.rows(), epoch),
+    ...addNameSums(totals.logs.named(), epoch),
     ...putHolds([...writes.holds.values()].map((one) => ({ ...one, epoch: one.hold.epoch ?? epoch }))),
     ...(writes.dropped.length === 0
       ? []

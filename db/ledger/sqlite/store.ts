@@ -20,8 +20,10 @@ import {
   type LedgerState,
 } from '../../../server/billing/ledger/core.ts';
 import type { HeldLog, LedgerStore, Outcome, StoredHold } from '../../../server/billing/ports.ts';
+import { sumsFromKey } from '../../log-sums.ts';
 import { busyTimeoutMs } from '../../open.ts';
-import { NameMemory, type NameTable, numbered } from '../names.ts';
+import { insertColumns, logAliases } from '../../schema/inserts.ts';
+import { NameMemory, type NameTable, type NumberedLog, numbered } from '../names.ts';
 import { type AccountAfter, eventOf } from './events.ts';
 import { createLedgerMarks } from './marks.ts';
 import { createLedgerRows, isDuplicate, type Rows } from './rows.ts';
@@ -30,6 +32,11 @@ import { createLedgerTotals, type LedgerTotals } from './sum.ts';
 
 /** Accounts that pay for a user: their postings go with a settlement. */
 const pairedKinds = ['overrun', 'house'] as const;
+
+/** Columns of the log under the names of its entries' fields. */
+const logFields = insertColumns('logs', logAliases)
+  .map(({ name, field }) => `${name} AS "${field}"`)
+  .join(', ');
 
 export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const reads = createLedgerReads(raw);
@@ -44,6 +51,10 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const readMeta = raw.prepare<{ value: string }>("SELECT value FROM meta WHERE key = 'ledger_epoch'");
   const writeMeta = raw.prepare(
     "INSERT INTO meta (key, value) VALUES ('ledger_epoch', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+  );
+  // From the next whole hour on: a part of this one may have been written by an earlier build.
+  const beginSums = raw.prepare(
+    `INSERT INTO meta (key, value) VALUES ('${sumsFromKey}', CAST((unixepoch() / 3600 + 1) * 3600 AS TEXT)) ON CONFLICT DO NOTHING`,
   );
   const touchMeta = raw.prepare(
     "INSERT INTO meta (key, value) VALUES ('storage_probe', '') ON CONFLICT (key) DO UPDATE SET value = excluded.value",
@@ -74,7 +85,9 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     add: ({ userId, id, kind, text, day }) => void addName.run(userId, id, kind, text, day),
   };
 
-  const dropRecovered = raw.prepare("DELETE FROM logs WHERE request_id = ? AND end_reason = 'recovered'");
+  const dropRecovered = raw.prepare<NumberedLog>(
+    `DELETE FROM logs WHERE request_id = ? AND end_reason = 'recovered' RETURNING ${logFields}`,
+  );
   const hasRecovered = raw.prepare("SELECT 1 FROM logs WHERE request_id = ? AND end_reason = 'recovered'").pluck();
 
   const write = (effects: Effects, ref: string, totals: LedgerTotals, rows: Rows): LedgerResult => {
@@ -88,7 +101,9 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
       totals.post(posting);
       if (paired !== null && rows.posting(paired)) totals.post(paired);
     }
-    const fresh = log === null || rows.log(numbered(log, names, nameTable));
+    const row = log === null ? null : numbered(log, names, nameTable);
+    const fresh = row === null || rows.log(row);
+    if (row !== null && fresh) totals.logs.add(row);
     if (!fresh && posting === null) return { status: 'duplicate' };
     if (usage !== null) totals.use(usage);
     if (effects.mark !== null) mark(effects.mark);
@@ -138,7 +153,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
    * What recovery charged was the last checkpoint. The request's own end, from a file that was found later, corrects it.
    * @returns null where the reference was not recovered.
    */
-  const finalEnd = (command: LedgerCommand, state: LedgerState): Decision | null => {
+  const finalEnd = (command: LedgerCommand, state: LedgerState, totals: LedgerTotals): Decision | null => {
     if ((command.type !== 'settle' && command.type !== 'void') || command.log === null) return null;
     if (hasRecovered.get(command.ref) === undefined) return null;
     const known = state.posting(command.ref);
@@ -148,7 +163,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
       0,
     );
     const decision = correct(command, { requested: known.amount, paid: known.amount - others }, state);
-    if (decision.kind === 'write') dropRecovered.run(command.ref);
+    if (decision.kind === 'write') for (const row of dropRecovered.all(command.ref)) totals.logs.add(row, -1);
     return decision;
   };
 
@@ -179,7 +194,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
       let { effects } = decision;
       let result = write(effects, command.ref, totals, rows);
       if (result.status === 'conflict' || result.status === 'duplicate') {
-        const final = finalEnd(command, state);
+        const final = finalEnd(command, state, totals);
         if (final?.kind === 'write') {
           effects = final.effects;
           result = write(effects, finalRef(command.ref), totals, rows);
@@ -232,6 +247,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     nextEpoch() {
       epoch = Number(readMeta.get()?.value ?? 0) + 1;
       writeMeta.run(String(epoch));
+      beginSums.run();
       return epoch;
     },
     holds: (olderThan) => oldHolds.all(olderThan),

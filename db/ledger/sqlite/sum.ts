@@ -3,6 +3,7 @@ import type { Database as RawDatabase } from 'better-sqlite3';
 import type { CounterChange } from '../../../server/billing/ledger/core.ts';
 import { periodStart } from '../../../server/contract/period.ts';
 import { manyRows, type Row } from '../../many-rows.ts';
+import type { LogSum, NameSum } from '../log-sums.ts';
 import { createTotals, type Totals } from '../totals.ts';
 
 export interface LedgerTotals extends Totals {
@@ -22,6 +23,18 @@ const hourRow = (hour: CounterChange): Row => [
   hour.requests,
   hour.tokens,
   hour.quota,
+];
+
+/** Nobody else writes into the file. */
+const writer = 0;
+const logRow = (sum: LogSum): Row => [
+  ...[sum.span, sum.at, sum.userId, sum.tokenId, sum.group, sum.model, sum.channelId, writer],
+  ...[sum.username, sum.tokenName, sum.requests, sum.errors, sum.promptTokens, sum.completionTokens],
+  ...[sum.cachedTokens, sum.quota, sum.list],
+];
+const nameRow = (sum: NameSum): Row => [
+  ...[sum.span, sum.kind, sum.at, sum.userId, sum.nameId, writer],
+  ...[sum.requests, sum.promptTokens, sum.completionTokens, sum.cachedTokens, sum.quota],
 ];
 
 export function createLedgerTotals(raw: RawDatabase): () => LedgerTotals {
@@ -48,6 +61,28 @@ export function createLedgerTotals(raw: RawDatabase): () => LedgerTotals {
        ON CONFLICT DO UPDATE SET count = count + excluded.count, tokens = tokens + excluded.tokens, quota = quota + excluded.quota`,
   );
 
+  const addLogs = manyRows(
+    raw,
+    17,
+    (values) =>
+      `INSERT INTO log_sums (span, at, user_id, token_id, group_name, model_name, channel_id, writer, username, token_name,
+        requests, errors, prompt_tokens, completion_tokens, cached_tokens, quota, list) VALUES ${values}
+       ON CONFLICT DO UPDATE SET username = excluded.username, token_name = excluded.token_name, requests = requests + excluded.requests,
+        errors = errors + excluded.errors, prompt_tokens = prompt_tokens + excluded.prompt_tokens,
+        completion_tokens = completion_tokens + excluded.completion_tokens, cached_tokens = cached_tokens + excluded.cached_tokens,
+        quota = quota + excluded.quota, list = list + excluded.list`,
+  );
+  const addNames = manyRows(
+    raw,
+    11,
+    (values) =>
+      `INSERT INTO name_sums (span, kind, at, user_id, name_id, writer, requests, prompt_tokens, completion_tokens, cached_tokens, quota)
+       VALUES ${values}
+       ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, prompt_tokens = prompt_tokens + excluded.prompt_tokens,
+        completion_tokens = completion_tokens + excluded.completion_tokens, cached_tokens = cached_tokens + excluded.cached_tokens,
+        quota = quota + excluded.quota`,
+  );
+
   // One that was deleted counts nothing.
   const addUse = raw.prepare(
     `INSERT INTO budget_use (budget_id, window_at, used) SELECT id, ?, max(0, ?) FROM budgets WHERE id = ?
@@ -56,7 +91,7 @@ export function createLedgerTotals(raw: RawDatabase): () => LedgerTotals {
 
   return () => {
     const totals = createTotals();
-    const { accounts, tokens, channels, hours } = totals;
+    const { accounts, tokens, channels, hours, logs } = totals;
     return {
       ...totals,
       // Spreading it would read it before anything is counted.
@@ -71,6 +106,8 @@ export function createLedgerTotals(raw: RawDatabase): () => LedgerTotals {
         addTokens(Array.from(tokens, tokenRow).filter(([id]) => id > 0));
         for (const [id, used] of channels) if (id > 0 && used !== 0) addChannel.run(used, id);
         addHours(Array.from(hours.values(), hourRow));
+        addLogs(logs.rows().map(logRow));
+        addNames(logs.named().map(nameRow));
         if (totals.budgets !== null)
           for (const { budgetId, windowAt, used } of totals.budgets.values())
             addUse.run(windowAt, used, budgetId, used);
