@@ -69,6 +69,8 @@ export interface LogGroup {
   readonly quota: number;
 }
 
+/** Rows that were taken out again leave sums of nothing. */
+const charged = sql`HAVING sum(requests) > 0`;
 const summed = sql`sum(requests) AS requests, sum(tokens) AS tokens, sum(quota) AS quota`;
 
 /** Names that one query looks up. */
@@ -253,7 +255,7 @@ export function createLogsRepository(database: Database) {
       const table = await sums.table(ofEverybody(filter), by === 'channel' ? columns : [...columns, 'channel_id']);
       return (
         await sql<LogSum>`SELECT CAST(${sql.ref(column)} AS TEXT) AS name, channel_id, ${summed}, coalesce(sum(list), 0) AS list
-          FROM ${table} GROUP BY 1, 2`.execute(query)
+          FROM ${table} GROUP BY 1, 2 ${charged}`.execute(query)
       ).rows;
     },
     /** The dearest first, hours and days in their order. */
@@ -264,7 +266,7 @@ export function createLogsRepository(database: Database) {
       const read = [...columns, 'requests', 'tokens', 'quota'] as const;
       const table = await sums.table(ofEverybody(filter), read, by === 'hour' ? 'hours' : 'both');
       const found = await sql<LogGroup>`SELECT ${name} AS name, ${owner} AS username, ${summed}
-        FROM ${table} GROUP BY ${key} ORDER BY ${isTime ? sql`1` : sql`sum(quota) DESC`}${tail}`.execute(query);
+        FROM ${table} GROUP BY ${key} ${charged} ORDER BY ${isTime ? sql`1` : sql`sum(quota) DESC`}${tail}`.execute(query);
       return by === 'tag' ? (await byTag(found.rows)).slice(0, limit) : found.rows;
     },
     /** By a name that clients give: each user's for himself, the dearest first; requests without one are not among them. */
@@ -272,7 +274,7 @@ export function createLogsRepository(database: Database) {
       const table = await sums.names(filter, kind);
       const { rows } = await sql<
         Omit<LogGroup, 'name' | 'username'> & { readonly id: number; readonly user_id: number }
-      >`SELECT id, user_id, ${summed} FROM ${table} GROUP BY id, user_id ORDER BY sum(quota) DESC LIMIT ${limit}`.execute(query);
+      >`SELECT id, user_id, ${summed} FROM ${table} GROUP BY id, user_id ${charged} ORDER BY sum(quota) DESC LIMIT ${limit}`.execute(query);
       const texts = await textsOf(rows.map(({ id, user_id }) => [user_id, id]));
       const users = await usersOf(rows.map(({ user_id }) => user_id));
       return rows.map(({ id, user_id, ...sums }) => ({
