@@ -18,7 +18,7 @@ interface Range {
   readonly to: number;
 }
 /** Which rows answer for a range of time. */
-interface Cover {
+interface Sources {
   readonly days: readonly Range[];
   readonly hours: readonly Range[];
   readonly log: readonly Range[];
@@ -31,11 +31,11 @@ const never = floor(Number.MAX_SAFE_INTEGER - day, day);
 const notEmpty = ({ from, to }: Range): boolean => from < to;
 
 /** @param begin from when on rows are added up. @param spans those that there are sums of. @returns null = the log alone. */
-export function coverOf(
+export function sourcesOf(
   { from = 0, to }: Pick<LogFilter, 'from' | 'to'>,
   begin: number,
   spans: 'both' | 'hours' | 'days',
-): Cover | null {
+): Sources | null {
   const end = to === undefined ? never : to + 1;
   const edge = spans === 'days' ? day : hour;
   const first = ceil(Math.max(from, begin), edge);
@@ -117,9 +117,9 @@ export function createLogSums(database: Database) {
     return row === undefined ? Number.POSITIVE_INFINITY : Number(row.value);
   };
 
-  const coverFor = async (filter: LogFilter, spans: 'both' | 'hours' | 'days'): Promise<Cover | null> => {
+  const sourcesFor = async (filter: LogFilter, spans: 'both' | 'hours' | 'days'): Promise<Sources | null> => {
     const from = await begin();
-    return Number.isFinite(from) ? coverOf(filter, from, spans) : null;
+    return Number.isFinite(from) ? sourcesOf(filter, from, spans) : null;
   };
 
   const ofUser = async (filter: LogFilter): Promise<RawBuilder<unknown>[]> => {
@@ -132,15 +132,15 @@ export function createLogSums(database: Database) {
 
   /** Parts of one table. @param part rows of a span. @param ofLog rows of the log in a range. */
   const joined = async (
-    cover: Cover,
+    sources: Sources,
     part: (span: number, range: Range) => RawBuilder<unknown>,
     ofLog: (filter: Pick<LogFilter, 'from' | 'to'>) => Promise<RawBuilder<unknown>>,
   ): Promise<RawBuilder<unknown>> => {
     const parts = [
-      ...cover.days.map((range) => part(day, range)),
-      ...cover.hours.map((range) => part(hour, range)),
+      ...sources.days.map((range) => part(day, range)),
+      ...sources.hours.map((range) => part(hour, range)),
     ];
-    for (const { from, to } of cover.log) {
+    for (const { from, to } of sources.log) {
       const rows = await ofLog({ from: from === 0 ? undefined : from, to: to === never ? undefined : to - 1 });
       parts.push(sql`SELECT * FROM ${rows} AS part`);
     }
@@ -177,8 +177,8 @@ export function createLogSums(database: Database) {
       columns: readonly SumColumn[],
       spans: 'both' | 'hours' = 'both',
     ): Promise<RawBuilder<unknown>> {
-      const cover = isAnswerable(filter) ? await coverFor(filter, spans) : null;
-      if (cover === null) return sql`${await tableInLog(filter, columns)} AS parts`;
+      const sources = isAnswerable(filter) ? await sourcesFor(filter, spans) : null;
+      if (sources === null) return sql`${await tableInLog(filter, columns)} AS parts`;
       const equal: readonly (readonly [string, string | number | undefined])[] = [
         ['model_name', filter.model],
         ['group_name', filter.group],
@@ -194,7 +194,7 @@ export function createLogSums(database: Database) {
       ];
       const selected = sql.join(columns.map(inSums));
       return joined(
-        cover,
+        sources,
         (span, range) =>
           sql`SELECT ${selected} FROM log_sums WHERE ${sql.join([inTime(span, range), ...conditions], sql` AND `)}`,
         (range) => tableInLog({ ...filter, ...range }, columns),
@@ -202,11 +202,11 @@ export function createLogSums(database: Database) {
     },
     /** The same by one kind of name: id, user_id, requests, tokens, quota. */
     async names(filter: LogFilter, kind: NameKind): Promise<RawBuilder<unknown>> {
-      const cover = isOfNamesAlone(filter) ? await coverFor(filter, hourlyKinds.has(kind) ? 'both' : 'days') : null;
-      if (cover === null) return sql`${await namesInLog(filter, kind)} AS parts`;
+      const sources = isOfNamesAlone(filter) ? await sourcesFor(filter, hourlyKinds.has(kind) ? 'both' : 'days') : null;
+      if (sources === null) return sql`${await namesInLog(filter, kind)} AS parts`;
       const conditions = [sql`kind = ${sql.lit(kind)}`, ...(await ofUser(filter))];
       return joined(
-        cover,
+        sources,
         (span, range) => sql`SELECT name_id AS id, user_id, requests, prompt_tokens + completion_tokens AS tokens, quota
           FROM name_sums WHERE ${sql.join([inTime(span, range), ...conditions], sql` AND `)}`,
         (range) => namesInLog({ ...filter, ...range }, kind),

@@ -355,12 +355,12 @@ export function createLogsRepository(database: Database) {
     },
     /** Requests that were charged, free ones too. */
     stat: async (filter: LogFilter): Promise<LogTotals> => {
-      const columns = ['requests', 'errors', 'tokens', 'quota'] as const;
+      const columns = ['quota', 'requests', 'errors', 'tokens'] as const;
       const table = await sums.table(ofEverybody(filter), columns);
       const { rows } = await sql<LogTotals>`SELECT ${sql.join(
         columns.map((name) => sql`coalesce(sum(${sql.ref(name)}), 0) AS ${sql.ref(name)}`),
       )} FROM ${table}`.execute(query);
-      return rows[0] ?? { requests: 0, errors: 0, tokens: 0, quota: 0 };
+      return rows[0] ?? { quota: 0, requests: 0, errors: 0, tokens: 0 };
     },
     /** What the requests of the range cost beyond their users' balances. */
     overrun: async (filter: LogFilter): Promise<number> => {

@@ -36,6 +36,7 @@ import { type ChannelHealthStatus, createRoutes, type RoutesService } from '../d
 import { type ChannelsService, createChannels, type RelayTest } from '../domain/channels/service.ts';
 import { createUnsupportedMembers, type UnsupportedMembersService } from '../domain/channels/unsupported-members.ts';
 import type { UpstreamProbeService } from '../domain/channels/upstream-probe.ts';
+import { type ConversationsService, createConversations } from '../domain/logs/conversation.ts';
 import { createLogs, type LogsService } from '../domain/logs/service.ts';
 import { createNodes, type NodesService } from '../domain/nodes/service.ts';
 import { type BudgetAlerts, createBudgetAlerts } from '../domain/notifications/budget-alerts.ts';
@@ -152,6 +153,7 @@ export interface Services {
   readonly priceList: ReturnType<typeof createPriceList>;
   readonly models: ReturnType<typeof createModelTable>;
   readonly logs: LogsService;
+  readonly conversations: ConversationsService;
   readonly statements: StatementsService;
   /** Printed at start; null once set up. */
   readonly setupCode: string | null;
@@ -423,6 +425,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     capabilities: createCapabilities({ channel: channels.get, ownRules: () => options.get('model_rules') }),
     nodes: createNodes(deps.database, deps.collect),
     logs,
+    conversations: createConversations(deps),
     statements: createStatements({ ...deps, options, users, tokens, logs }),
     pricing,
     proposals: createProposals({

@@ -172,6 +172,8 @@ export function everywhere({ file, upstream }: Facts): readonly (readonly string
     ['logs', 'stat', '--by', 'end-user'],
     ['logs', 'stat', '--by', 'hour'],
     ['logs', 'list', '--session', 's-1', '--end-user', 'jo'],
+    ['logs', 'conversation', 's-1'],
+    ['logs', 'conversation', 's-1', '--user', 'nobody'],
     ['logs', 'verify'],
     ['statement', '--user', 'root'],
     ['statement', '--token', 'ci', '--month', 'May'],

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import type { SqliteDatabase } from '../../db/open.ts';
-import { coverOf } from '../../db/repositories/log-sums.ts';
+import { sourcesOf } from '../../db/repositories/log-sums.ts';
 import { addedUpFrom, allSums, expectEqualSums, variedSettlements } from './sum-cases.ts';
 import { addUsers, openBooks, reserve, settle } from './support.ts';
 
@@ -91,13 +91,13 @@ test.each([
     { days: [{ from: day, to: 2 * day }], hours: [], log: [{ from: 0, to: day }] },
   ],
 ] as const)('%s', (_name, range, begin, expected) => {
-  expect(coverOf(range, begin, 'both')).toEqual(expected);
+  expect(sourcesOf(range, begin, 'both')).toEqual(expected);
 });
 
 test('sums of hours alone have no days, sums of days alone no hours', () => {
   const range = { from: day - 3600, to: 2 * day - 1 };
-  expect(coverOf(range, 0, 'hours')).toEqual({ days: [], hours: [{ from: day - 3600, to: 2 * day }], log: [] });
-  expect(coverOf(range, 0, 'days')).toEqual({
+  expect(sourcesOf(range, 0, 'hours')).toEqual({ days: [], hours: [{ from: day - 3600, to: 2 * day }], log: [] });
+  expect(sourcesOf(range, 0, 'days')).toEqual({
     days: [{ from: day, to: 2 * day }],
     hours: [],
     log: [{ from: day - 3600, to: day }],

@@ -4,6 +4,7 @@ import { clearLeases, expireNodes, orphans } from '../../db/postgres/nodes.ts';
 import { Account, type LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import { endFor } from '../../server/billing/ledger/recovery.ts';
 import { deduct, grant, log, redeem, refund, reserve, reward, settle, topUp, transfer } from '../ledger/support.ts';
+import { expectEqualSums, variedSettlements } from '../ledger/sum-cases.ts';
 import { openSite, type Site, type TestNode } from './site.ts';
 
 let site: Site;
@@ -333,4 +334,18 @@ test('exactness 14: a sign of life whose answer was lost does not stand for the 
   const before = signs;
   await shaky.store.probe();
   expect(signs).toBe(before + 1);
+});
+
+test('the log is added up by hours and days, as on SQLite, and what a node says later takes the place of what was settled for it', async () => {
+  const commands = variedSettlements(120, 11);
+  for (let from = 0; from < commands.length; from += 40) await apply(node, ...commands.slice(from, from + 40));
+  await apply(node, ...commands.slice(0, 10));
+  const other = site.node();
+  const names = { agent: 'agent-1', session: 'late' };
+  const [found] = variedSettlements(1, 12);
+  if (found?.log == null) throw new Error('it has a row');
+  const row = { ...found.log, names };
+  await apply(other, { ...found, amount: 7, log: { ...row, quota: 7, endReason: 'recovered' }, provisional: true });
+  await apply(node, { ...found, amount: 9, log: { ...row, quota: 9, names: { ...names, session: 'own' } } });
+  await expectEqualSums(site.database);
 });

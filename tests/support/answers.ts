@@ -3,6 +3,7 @@
 import { channelFilter } from '../../server/contract/channel-filter.ts';
 import type { InputOf, OutputOf } from '../../server/contract/endpoint.ts';
 import type { EndpointId, EndpointOf } from '../../server/contract/endpoints/index.ts';
+import type { Conversation } from '../../server/contract/endpoints/log.ts';
 import type { Channel, Log, Redemption, Token, TopUpOrder, User } from '../../server/contract/entities.ts';
 import { optionKeys, optionRow } from '../../server/contract/options.ts';
 import type { Status } from '../../web/shell/status.ts';
@@ -825,6 +826,22 @@ const explainedChain: Output<'virtual_model.try'> = {
 };
 
 /** Of reading alone; what changes something is answered by `done`. */
+const cost = { requests: 40, quota: 920_000, input_tokens: 400_000, cached_tokens: 320_000, output_tokens: 9000 };
+const conversation: Conversation = {
+  ...{ session: 's-1', username: 'mira', agent: 'claude-code', project: 'gateway', from: now - 5000, to: now - 60 },
+  models: ['claude-sonnet-5'],
+  ...cost,
+  ...{ subagents: 2, subagent_quota: 570_400, prompt_count: 2 },
+  prompts: [
+    { name: '', at: now - 5000, ...cost, ...{ requests: 10, quota: 0, cached_tokens: 0 }, subagents: 0, subagent_quota: 0 },
+    { name: 'p-2', at: now - 4000, ...cost, requests: 30, subagents: 2, subagent_quota: 570_400 },
+  ],
+  helpers: [
+    { name: 'Explore a1', ...cost, requests: 12, quota: 500_000 },
+    { name: 'Plan b2', ...cost, requests: 1, quota: 70_400 },
+  ],
+};
+
 export const filled: Answers = {
   'setup.get': { status: true, root_init: true, database_type: 'sqlite', code_required: false },
   'status.get': statusOf({}),
@@ -1049,6 +1066,8 @@ export const filled: Answers = {
   'log.self': page(logs.filter(({ user_id: id }) => id === 7)),
   'log.get': ({ ref }) => logs.find((one) => [String(one.id), one.request_id].includes(ref)) ?? (logs[0] as Log),
   'log.self_get': ({ ref }) => logs.find((one) => [String(one.id), one.request_id].includes(ref)) ?? (logs[0] as Log),
+  'log.conversation': conversation,
+  'log.self_conversation': conversation,
   'log.search': [...logs],
   'log.self_search': [...logs],
   'log.stat': { quota: 15_850, requests: 12, errors: 1, refused: 2, rpm: 3, tpm: 1200, overrun: 700 },

@@ -55,6 +55,8 @@ export const views = {
   'tokens-phone': view('/token', mira, { width: phone }),
   logs: view('/log', mira, { width: phone, language: 'zh' }),
   'logs-root': view('/log', root),
+  'logs-conversation': view('/log?range=all&session=s-1', root),
+  'logs-conversation-phone': view('/log?range=all&session=s-1', mira, { width: phone, language: 'zh' }),
   'logs-refused': view('/log', mira, {
     answers: { ...filled, 'log.self': { items: [...refusals], page: 1, page_size: 20, total: refusals.length } },
   }),

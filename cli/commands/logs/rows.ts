@@ -43,6 +43,21 @@ export const logRows: readonly CommandRow[] = [
     load: async () => (await import('./explanation.ts')).explain,
   },
   {
+    name: 'logs conversation',
+    argument: '<session>',
+    zh: '一个会话的提问、费用、缓存与子代理',
+    en: 'what a conversation cost: its prompts, cache and subagents',
+    flags: [
+      {
+        flag: '--user <name>',
+        zh: '谁的会话（默认：最近开始它的用户）',
+        en: 'whose it is (default: of several users, who began last)',
+      },
+    ],
+    examples: ['logs conversation 7f3c2a10-5f7e-4a41-9c7f-0a8d3f1f2b6e', 'logs conversation s-1 --user bob --json'],
+    load: async () => (await import('./conversation.ts')).conversation,
+  },
+  {
     name: 'logs stat',
     zh: '用量统计',
     en: 'totals, or totals by channel, session, agent, hour …',

@@ -87,6 +87,39 @@ const statShape = z.object({
 /** With what went beyond the users' balances. */
 const adminStatShape = z.object({ ...statShape.shape, overrun: z.int() });
 
+const costShape = z.object({
+  requests: z.int(),
+  quota: z.int(),
+  /** All tokens of prompts; those among them that a cache had. */
+  input_tokens: z.int(),
+  cached_tokens: z.int(),
+  output_tokens: z.int(),
+});
+/** One conversation, as its client names it. */
+const conversationShape = z.object({
+  session: z.string(),
+  username: z.string(),
+  /** Empty = it named none. */
+  agent: z.string(),
+  project: z.string(),
+  /** Epoch seconds of its first and last charged request. */
+  from: z.int(),
+  to: z.int(),
+  models: z.array(z.string()),
+  ...costShape.shape,
+  /** Helpers of its agent, and what they cost of the whole. */
+  subagents: z.int(),
+  subagent_quota: z.int(),
+  prompt_count: z.int(),
+  /** The user's questions in their order, the last 500; an empty name = requests that named none. */
+  prompts: z.array(
+    z.object({ name: z.string(), at: z.int(), ...costShape.shape, subagents: z.int(), subagent_quota: z.int() }),
+  ),
+  /** The dearest 500. */
+  helpers: z.array(z.object({ name: z.string(), ...costShape.shape })),
+});
+export type Conversation = z.infer<typeof conversationShape>;
+
 export const logEndpoints = [
   endpoint({
     id: 'log.list',
@@ -209,6 +242,30 @@ export const logEndpoints = [
     summary: {
       zh: '自己的用量按模型、令牌、分组、时间、会话、代理等统计',
       en: 'Own statistics by model, key, group, time, session, agent and other names',
+    },
+  }),
+  endpoint({
+    id: 'log.conversation',
+    method: 'GET',
+    path: '/api/log/conversation',
+    access: 'admin',
+    input: z.object({ session: z.string(), username: text }),
+    output: conversationShape,
+    summary: {
+      zh: '一个会话的提问、费用、缓存与子代理',
+      en: 'One conversation: its prompts, cost, cache and subagents; of several users, of the one who began it last',
+    },
+  }),
+  endpoint({
+    id: 'log.self_conversation',
+    method: 'GET',
+    path: '/api/log/self/conversation',
+    access: 'user',
+    input: z.object({ session: z.string() }),
+    output: conversationShape,
+    summary: {
+      zh: '自己的一个会话的提问、费用、缓存与子代理',
+      en: 'One own conversation: its prompts, cost, cache and subagents',
     },
   }),
   endpoint({

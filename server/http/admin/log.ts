@@ -82,6 +82,8 @@ export const logHandlers: HandlersOf<
   | 'log.token'
   | 'log.breakdown'
   | 'log.self_breakdown'
+  | 'log.conversation'
+  | 'log.self_conversation'
   | 'log.tail'
   | 'log.step'
   | 'log.export'
@@ -133,6 +135,10 @@ export const logHandlers: HandlersOf<
     );
     return groups.map((group) => ({ ...group, username: '' }));
   },
+  'log.conversation': ({ services, input: { session, username = '' } }) =>
+    services.conversations(session, username === '' ? {} : { name: username }),
+  'log.self_conversation': ({ services, input, actor }) =>
+    services.conversations(input.session, { id: actor.userId }),
   'log.step': ({ services, input }) =>
     services.logs.step(filterOf(input), input.after ?? '', Math.min(1000, input.limit ?? 500)),
   'log.export': async ({ services, input }) =>

@@ -15,6 +15,7 @@ import { useList, useOptionalRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { sortIn, useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
+import { ConversationPanel } from './conversation-panel.tsx';
 import { FilterSidebar } from './filter-sidebar.tsx';
 import { LogBar } from './log-bar.tsx';
 import { logColumns, maxDurationOf } from './log-columns.tsx';
@@ -116,6 +117,9 @@ export function LogsPage() {
         <div className="px-5 pb-3">
           <FailureNote failure={failure} title={t('logs.noSuchRow', { id: openId })} />
         </div>
+      )}
+      {filters.session === undefined ? null : (
+        <ConversationPanel session={filters.session} admin={admin} username={filters.username ?? ''} />
       )}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: while the pointer is over the rows they hold still */}
       <div onMouseEnter={() => setHeld(true)} onMouseLeave={() => setHeld(false)}>
