@@ -34,7 +34,7 @@ const ofClient =
 /** What hosts charge by, or whom: https://cloud.google.com/vertex-ai/generative-ai/docs, https://docs.aws.amazon.com/bedrock */
 const priced = /(?:service-tier|request-type|performanceconfig|user-project|organization|openai-project)/;
 
-const isName = (name: string): boolean => /^[!#$%&'+.^_`|~\w-]{1,128}$/.test(name);
+export const isHeaderName = (name: string): boolean => /^[!#$%&'+.^_`|~\w-]{1,128}$/.test(name);
 
 /** Whether a header of a client may go to an upstream because a channel says so. @param name in small letters. */
 export const mayPass = (name: string): boolean =>
@@ -73,7 +73,7 @@ const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> =
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function checkName(name: string, at: string): void {
-  if (!isName(name) || ofConnection.test(name))
+  if (!isHeaderName(name) || ofConnection.test(name))
     invalid(
       at,
       '可以设置的请求头名（连接和请求体格式的请求头不能设置）',
@@ -100,7 +100,7 @@ function modeOf(name: string, given: Readonly<Record<string, unknown>>, at: stri
 /** @returns a header of a client that may pass, in small letters. */
 function clientHeader(given: unknown, at: string): string {
   const name = typeof given === 'string' ? given.trim().toLowerCase() : '';
-  if (!isName(name) || !mayPass(name))
+  if (!isHeaderName(name) || !mayPass(name))
     invalid(
       at,
       '客户端可以转发的请求头（凭据和影响价格的请求头除外）',

@@ -11,6 +11,13 @@ export type LogGrouping = (typeof logGroupings)[number];
 export const ownGroupings = ['model', 'token', 'group', 'hour', 'day', ...nameKinds] as const;
 export const isNameKind = (by: string): by is NameKind => (nameKinds as readonly string[]).includes(by);
 
+/** Kinds that headers of an administrator's choice may name: of the others agents alone know. */
+export const headerKinds = ['session', 'project', 'end_user'] as const satisfies readonly NameKind[];
+export type HeaderKind = (typeof headerKinds)[number];
+
+/** Headers in small letters, by what they name. */
+export type NameHeaders = readonly (readonly [header: string, kind: HeaderKind])[];
+
 /** At least one; absent kinds were not named. */
 export type Names = Readonly<Partial<Record<NameKind, string>>>;
 

@@ -1,6 +1,8 @@
 /** The kinds an option value can have: each checks the stored text and says in both languages what is wrong with it. */
 import { isAddressPart } from './address-part.ts';
 import { type DefaultBudget, defaultBudgetIn } from './budgets.ts';
+import { isHeaderName, mayPass } from './header-override.ts';
+import { type HeaderKind, headerKinds, type NameHeaders } from './names.ts';
 import { isNetwork } from './networks.ts';
 import { bucketOptions } from './pricing/bucket.ts';
 import { isTermName, pricedMembers } from './pricing/modifiers.ts';
@@ -297,6 +299,47 @@ export const texts: OptionKind<Readonly<Record<string, string>>> = {
     return bad === undefined ? null : { zh: `${bad[0]} 必须是文本`, en: `${bad[0]} must be a text` };
   },
   parse: (value) => (value.trim() === '' ? {} : (jsonOf(value) as Record<string, string>)),
+};
+
+const kindOfHeader = (word: unknown): HeaderKind | undefined => headerKinds.find((kind) => kind === word);
+
+/** JSON object of header -> what it names. Headers that carry credentials are refused: what they say would stand in the log. */
+export const nameHeaders: OptionKind<NameHeaders> = {
+  name: 'json',
+  clean: (value) => (value.trim() === '' ? '{}' : value),
+  check(value) {
+    const issue = texts.check(value);
+    if (issue !== null) return issue;
+    for (const [header, kind] of Object.entries(texts.parse(value))) {
+      if (!isHeaderName(header) || !mayPass(header.toLowerCase()))
+        return {
+          zh: `${header} 不是可用的请求头：名称无效，或可能带有凭据`,
+          en: `${header} is no header to read: not a name, or it may carry a credential`,
+        };
+      if (kindOfHeader(kind) === undefined)
+        return {
+          zh: `${header} 必须是 ${headerKinds.join('、')} 之一`,
+          en: `${header} must be one of ${headerKinds.join(', ')}`,
+        };
+    }
+    return null;
+  },
+  parse: (value) =>
+    Object.entries(texts.parse(value)).flatMap(([header, word]) => {
+      const kind = kindOfHeader(word);
+      return kind === undefined ? [] : [[header.toLowerCase(), kind] as const];
+    }),
+};
+
+/** Numbers of keys, one a line. */
+export const keyNumbers: OptionKind<ReadonlySet<number>> = {
+  name: 'lines',
+  clean: (value) => lines.parse(value).join('\n'),
+  check(value) {
+    const bad = lines.parse(value).find((line) => !/^[1-9]\d{0,14}$/.test(line));
+    return bad === undefined ? null : { zh: `${bad} 不是令牌编号`, en: `${bad} is no number of a key` };
+  },
+  parse: (value) => new Set(lines.parse(value).map(Number)),
 };
 
 /** JSON object of name -> (name -> ratio). */

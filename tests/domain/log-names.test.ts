@@ -148,3 +148,33 @@ test('an operator groups by anything, a user by what is his', async () => {
     expect((await api.send('GET', `/api/log/self/stat/by?by=${what}`, undefined, other)).body.success).toBe(false);
   expect((await api.send('GET', '/api/log/stat/by?by=session', undefined, other)).body.success).toBe(false);
 });
+
+test('a conversation is shown to operators, and to its user his own', async () => {
+  const found = await get<{ username: string; requests: number; agent: string; models: string[] }>(
+    '/api/log/conversation?session=s-1&username=tester',
+  );
+  expect(found).toMatchObject({ username: 'tester', requests: 2, agent: 'opencode', models: ['gpt-4o', 'gpt-4o-mini'] });
+  expect(await get('/api/log/self/conversation?session=s-1', other)).toMatchObject({ username: 'liar', requests: 1 });
+  for (const path of ['/api/log/self/conversation?session=s-2', '/api/log/conversation?session=s-1'])
+    expect((await api.send('GET', path, undefined, other)).body.success).toBe(false);
+});
+
+test('headers that an administrator names count for the keys that he names, and for no other', async () => {
+  const { services } = api.gateway;
+  const [trusted, plain] = [await api.gateway.token(), await api.gateway.token()];
+  await api.gateway.option('names.headers', '{"X-Tenant":"project","x-person":"end_user"}');
+  await api.gateway.option('names.keys', String(trusted.id));
+  const headers = session('s-9', { 'x-tenant': 'acme', 'x-person': 'ann' });
+  for (const { key } of [trusted, plain])
+    await (
+      await api.gateway.chat(key, { model: 'gpt-4o-mini', messages: [], user: 'by-the-client' }, headers)
+    ).text();
+  await api.gateway.ledger.drain();
+  const { items } = await services.logs.page({ names: { session: 's-9' } }, 1, 10, true);
+  expect(items.map(({ token_id: id, names }) => [id, names]).sort()).toEqual(
+    [
+      [trusted.id, { session: 's-9', project: 'acme', end_user: 'ann' }],
+      [plain.id, { session: 's-9', end_user: 'by-the-client' }],
+    ].sort(),
+  );
+});

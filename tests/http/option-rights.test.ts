@@ -122,6 +122,8 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   'traffic_setting.hour_days': [100, proof],
   'traffic_setting.minute_hours': [100, proof],
   LogConsumeEnabled: [100, proof],
+  'names.headers': [100, proof],
+  'names.keys': [100, proof],
   DataExportEnabled: [10, check],
   DataExportInterval: [10, idle],
   DataExportDefaultTime: [10, check],

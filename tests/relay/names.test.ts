@@ -29,6 +29,21 @@ const geminiTurns = (question: string, ...later: readonly string[]) => ({
   ],
 });
 
+test('headers of an administrator come before what a client says, and are not read without his word', () => {
+  const headers = { 'x-tenant': 'acme', 'x-person': ' jo ', 'x-session-id': 's-1', 'x-empty': '' };
+  const request = new Request('http://localhost', { headers });
+  const of = (trusted: Parameters<typeof namesOf>[1]) =>
+    namesOf({ request, body: { user: 'by-the-client', metadata: { project: 'other' } }, operation: 'chat' }, trusted);
+  expect(of(null)).toEqual({ session: 's-1', end_user: 'by-the-client', project: 'other' });
+  const trusted = [
+    ['x-tenant', 'project'],
+    ['x-person', 'end_user'],
+    ['x-empty', 'session'],
+    ['x-absent', 'session'],
+  ] as const;
+  expect(of(trusted)).toEqual({ session: 's-1', end_user: 'jo', project: 'acme' });
+});
+
 test('Claude Code 2.1.332: agent, session, question, and which helper', () => {
   const headers = {
     'user-agent': 'claude-cli/2.1.332 (external, sdk-cli)',

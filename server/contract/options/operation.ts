@@ -1,5 +1,5 @@
 /** Daily work: quotas, drawings, words, logs, watching channels. */
-import { choice, decimal, defaultBudgets, integer, lines, toggle } from '../option-kinds.ts';
+import { choice, decimal, defaultBudgets, integer, keyNumbers, lines, nameHeaders, toggle } from '../option-kinds.ts';
 import { option } from './row.ts';
 
 const trafficPanel = { tab: 'operation', panel: 'logs', role: 100 } as const;
@@ -254,6 +254,30 @@ export const operationOptions = {
     panel: 'logs',
     label: { zh: '启用额度消费日志记录', en: 'Record consumption' },
     help: { zh: '关闭后仍然计费，但不再记录每次请求。', en: 'When off, requests are still charged but leave no row.' },
+    role: 100,
+  }),
+  'names.headers': option({
+    kind: nameHeaders,
+    fallback: '{}',
+    tab: 'operation',
+    panel: 'logs',
+    label: { zh: '指明会话、项目、最终用户的请求头', en: 'Headers that name session, project, end user' },
+    help: {
+      zh: '请求头 → session、project 或 end_user，如 {"x-tenant":"project"}；只采信下方令牌的请求，优先于客户端自己的说明。',
+      en: 'Header → session, project or end_user, such as {"x-tenant":"project"}; believed of the keys below alone, before what clients say by themselves.',
+    },
+    role: 100,
+  }),
+  'names.keys': option({
+    kind: keyNumbers,
+    fallback: '',
+    tab: 'operation',
+    panel: 'logs',
+    label: { zh: '采信这些请求头的令牌编号', en: 'Keys whose headers are believed, by number' },
+    help: {
+      zh: '每行一个令牌编号：只给自己的服务器使用的令牌，持有者不能随意填写名称。',
+      en: 'One number a line: keys that your own servers alone have, so that nobody else chooses the names.',
+    },
     role: 100,
   }),
   DataExportEnabled: option({

@@ -15,6 +15,7 @@ import {
 import { isOtherModel, requestIdIn, statedCostIn } from '../../contract/answered-model.ts';
 import { type Language, LogType } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import type { NameHeaders } from '../../contract/names.ts';
 import { languageFor } from '../../contract/language.ts';
 import { atFactor, channelFactorIn } from '../../contract/pricing/channel-factor.ts';
 import {
@@ -864,11 +865,17 @@ export class Reservation {
     return true;
   }
 
+  /** Those that an administrator believes of this key; null = none. */
+  private trustedHeaders(): NameHeaders | null {
+    const { namedBy } = this.core.state.settings;
+    return namedBy?.keys.has(this.tokenId) === true ? namedBy.headers : null;
+  }
+
   /** Without its amount, and what explains it besides its columns. */
   private entry(type: number, usage: Usage | null, finish: Omit<Finish, 'usage'>): Writable<LogEntry> {
     const { parsed, principal, free } = this;
     const endedMs = this.core.now();
-    const names = free ? null : namesOf(parsed);
+    const names = free ? null : namesOf(parsed, this.trustedHeaders());
     const entry: Writable<LogEntry> = {
       requestId: parsed.requestId,
       createdAt: Math.floor(endedMs / 1000),

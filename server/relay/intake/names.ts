@@ -1,5 +1,5 @@
 /** Reads for whom a request is made, and by what, from headers and members that agents and chat surfaces send by themselves. */
-import { cleanName, type NameKind, type Names } from '../../contract/names.ts';
+import { cleanName, type NameHeaders, type NameKind, type Names } from '../../contract/names.ts';
 import { record } from '../../protocols/shared/json.ts';
 import type { ClientHeaders } from '../../routing/endpoint.ts';
 import type { ParsedRequest } from './parsed-request.ts';
@@ -75,13 +75,13 @@ function put(found: Found, kind: NameKind, value: unknown): void {
   if (name !== null) found[kind] = name;
 }
 
-/** @returns null = it says nothing of that kind. */
-export function namesOf({
-  clientHeaders: headers,
-  body,
-  operation,
-}: Pick<ParsedRequest, 'clientHeaders' | 'body' | 'operation'>): Names | null {
+/** @param trusted headers that name something too, before all others; null = there are none. @returns null = it says nothing of that kind. */
+export function namesOf(
+  { clientHeaders: headers, body, operation }: Pick<ParsedRequest, 'clientHeaders' | 'body' | 'operation'>,
+  trusted: NameHeaders | null = null,
+): Names | null {
   const found: Found = {};
+  if (trusted !== null) for (const [header, kind] of trusted) put(found, kind, headers[header]);
   const agent = agentIn(headers);
   if (agent !== null) found.agent = agent.name;
   for (let at = 0; at < plainHeaders.length; at++) {

@@ -1,6 +1,7 @@
 /** The options the relay lives by, parsed once per change. */
 
 import { BlockList, isIP } from 'node:net';
+import type { NameHeaders } from '../../contract/names.ts';
 import { optionText, optionValue } from '../../contract/options.ts';
 import { compilePriceTables, groupRatioFor, type PriceTables } from '../../contract/pricing/tables.ts';
 import type { RequestRules } from '../../contract/request-rules.ts';
@@ -75,6 +76,8 @@ export interface RelaySettings extends OperatorSettings {
   readonly responsesSockets: boolean;
   /** Variables that the operator sets in Claude Code. */
   readonly claudeEnvironment: Readonly<Record<string, string>>;
+  /** Headers that name session, project or end user, and the keys of which that is believed; null = there are none. */
+  readonly namedBy: { readonly headers: NameHeaders; readonly keys: ReadonlySet<number> } | null;
   /** Strangers' forms load a bot check from elsewhere. */
   readonly botCheck: boolean;
   /** Where the console's forms of payments go, '' = nowhere. */
@@ -103,6 +106,9 @@ const minHoldAhead = 4096;
 
 /** How words are compared. Which of two letters a sigma becomes depends on what comes after it, and that may be in the next piece of a text. */
 export const wordCase = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ');
+
+const namedBy = (headers: NameHeaders, keys: ReadonlySet<number>): RelaySettings['namedBy'] =>
+  headers.length === 0 || keys.size === 0 ? null : { headers, keys };
 
 /**
  * @param stored option texts that differ from their defaults.
@@ -163,6 +169,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>, now: number
     agentSignIn: optionValue(stored, 'agents.sign_in'),
     responsesSockets: optionValue(stored, 'general_setting.responses_sockets'),
     claudeEnvironment: optionValue(stored, 'agents.claude_env'),
+    namedBy: namedBy(optionValue(stored, 'names.headers'), optionValue(stored, 'names.keys')),
     tokenStat: optionValue(stored, 'DisplayTokenStatEnabled'),
     inCurrency: optionValue(stored, 'DisplayInCurrencyEnabled'),
     quotaPerUnit: optionValue(stored, 'QuotaPerUnit'),
