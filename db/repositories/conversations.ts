@@ -1,7 +1,6 @@
 /** One conversation in the log: what its questions and its helpers cost, added up by the database. */
 import { type RawBuilder, sql } from 'kysely';
 import { LogType } from '../../server/contract/enum.ts';
-import { nameNumber } from '../ledger/names.ts';
 import type { Database } from '../open.ts';
 
 export interface ConversationPart {
@@ -21,8 +20,15 @@ export interface ConversationPart {
   readonly last: number;
 }
 
+export interface ConversationOwner {
+  readonly id: number;
+  readonly username: string;
+  /** Of `names`. */
+  readonly session_id: number;
+}
+
 /** Parts of a conversation beyond this are left out: the first ones stay. */
-export const mostParts = 10_000;
+const mostParts = 10_000;
 
 export function createConversationsRepository({ query, dialect }: Database) {
   const number = (member: string): RawBuilder<number> =>
@@ -32,8 +38,8 @@ export function createConversationsRepository({ query, dialect }: Database) {
 
   return {
     /** Whose it is: of several users with one of that name, the one who began it last. */
-    ownerOf: async (session: string, user: { readonly id?: number; readonly name?: string }) => {
-      const named = await query
+    ownerOf: async (session: string, user: { readonly id?: number; readonly name?: string }): Promise<ConversationOwner | undefined> =>
+      query
         .selectFrom('names')
         .innerJoin('users', 'users.id', 'names.user_id')
         .select(['users.id', 'users.username', 'names.id as session_id'])
@@ -44,10 +50,9 @@ export function createConversationsRepository({ query, dialect }: Database) {
         .orderBy('names.day', 'desc')
         .orderBy('users.id')
         .limit(1)
-        .executeTakeFirst();
-      return named;
-    },
-    parts: async (userId: number, session: string): Promise<ConversationPart[]> =>
+        .executeTakeFirst(),
+    /** @param id the user's. @param session number of the name. */
+    parts: async ({ id, session_id: session }: ConversationOwner): Promise<ConversationPart[]> =>
       (await query
         .selectFrom('logs')
         .select([
@@ -64,10 +69,10 @@ export function createConversationsRepository({ query, dialect }: Database) {
           sql<number>`min(logs.created_at)`.as('first'),
           sql<number>`max(logs.created_at)`.as('last'),
         ])
-        .where('logs.session_id', '=', nameNumber(userId, 'session', session))
+        .where('logs.session_id', '=', session)
         // Written in the form of the index.
         .where(sql<boolean>`logs.session_id <> 0`)
-        .where('logs.user_id', '=', userId)
+        .where('logs.user_id', '=', id)
         .where(sql<boolean>`${dialect.withoutIndex('logs.type')} = ${LogType.consume}`)
         .groupBy(['logs.prompt_id', 'logs.subagent_id', 'logs.agent_id', 'logs.project_id', 'logs.model_name'])
         .orderBy(sql`min(logs.created_at)`)

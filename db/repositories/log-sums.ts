@@ -108,7 +108,8 @@ export function createLogSums(database: Database) {
     list: sql`logs.quota * 1.0 / nullif(${dialect.jsonNumber('logs.other', 'group_ratio')}, 0)`,
   };
   const inSums = (column: SumColumn): RawBuilder<unknown> => {
-    if (column === 'token_id') return sql`CASE WHEN token_id = ${sql.lit(ownToken)} THEN 0 ELSE token_id END AS token_id`;
+    if (column === 'token_id')
+      return sql`CASE WHEN token_id = ${sql.lit(ownToken)} THEN 0 ELSE token_id END AS token_id`;
     return column === 'tokens' ? sql`prompt_tokens + completion_tokens AS tokens` : sql.ref(column);
   };
 

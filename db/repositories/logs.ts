@@ -6,8 +6,8 @@ import { fieldOf, isDescending, type logSorts, type Sort } from '../../server/co
 import type { Database } from '../open.ts';
 import type { LogsTable, Schema } from '../schema/tables.ts';
 import { createLogFacets } from './log-counts.ts';
-import { createLogSums, type SumColumn } from './log-sums.ts';
 import { createLogFilters, type LogFilter, type LogQuery, maxCounted } from './log-filter.ts';
+import { createLogSums, type SumColumn } from './log-sums.ts';
 
 export type LogRow = Selectable<LogsTable> & { channel_name: string | null };
 
@@ -266,7 +266,9 @@ export function createLogsRepository(database: Database) {
       const read = [...columns, 'requests', 'tokens', 'quota'] as const;
       const table = await sums.table(ofEverybody(filter), read, by === 'hour' ? 'hours' : 'both');
       const found = await sql<LogGroup>`SELECT ${name} AS name, ${owner} AS username, ${summed}
-        FROM ${table} GROUP BY ${key} ${charged} ORDER BY ${isTime ? sql`1` : sql`sum(quota) DESC`}${tail}`.execute(query);
+        FROM ${table} GROUP BY ${key} ${charged} ORDER BY ${isTime ? sql`1` : sql`sum(quota) DESC`}${tail}`.execute(
+        query,
+      );
       return by === 'tag' ? (await byTag(found.rows)).slice(0, limit) : found.rows;
     },
     /** By a name that clients give: each user's for himself, the dearest first; requests without one are not among them. */
@@ -274,7 +276,9 @@ export function createLogsRepository(database: Database) {
       const table = await sums.names(filter, kind);
       const { rows } = await sql<
         Omit<LogGroup, 'name' | 'username'> & { readonly id: number; readonly user_id: number }
-      >`SELECT id, user_id, ${summed} FROM ${table} GROUP BY id, user_id ${charged} ORDER BY sum(quota) DESC LIMIT ${limit}`.execute(query);
+      >`SELECT id, user_id, ${summed} FROM ${table} GROUP BY id, user_id ${charged} ORDER BY sum(quota) DESC LIMIT ${limit}`.execute(
+        query,
+      );
       const texts = await textsOf(rows.map(({ id, user_id }) => [user_id, id]));
       const users = await usersOf(rows.map(({ user_id }) => user_id));
       return rows.map(({ id, user_id, ...sums }) => ({

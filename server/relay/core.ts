@@ -7,7 +7,9 @@ import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import type { Timers } from '../contract/timers.ts';
 import type { AuthInput } from '../providers/adapter.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
+import { CacheWatch } from './admission/cache-watch.ts';
 import { Evidence } from './admission/evidence.ts';
+
 import { Gate } from './admission/gate.ts';
 import { KeyBudgets } from './admission/key-budgets.ts';
 import { createLeaseClient, type LeaseClient, type LeaseSource } from './admission/lease-client.ts';
@@ -75,6 +77,7 @@ export class RelayCore implements Reporter {
   readonly gate: Gate;
   readonly counter: TokenCounter;
   readonly evidence: Evidence;
+  readonly cacheWatch: CacheWatch;
 
   // Channels.
   readonly health: Health;
@@ -153,6 +156,7 @@ export class RelayCore implements Reporter {
     this.gate = new Gate(this);
     this.counter = deps.counter;
     this.evidence = new Evidence(monoNow);
+    this.cacheWatch = new CacheWatch();
     const wait = (ms: number, done: () => void) =>
       timers
         .set(() => {

@@ -153,7 +153,12 @@ test('a conversation is shown to operators, and to its user his own', async () =
   const found = await get<{ username: string; requests: number; agent: string; models: string[] }>(
     '/api/log/conversation?session=s-1&username=tester',
   );
-  expect(found).toMatchObject({ username: 'tester', requests: 2, agent: 'opencode', models: ['gpt-4o', 'gpt-4o-mini'] });
+  expect(found).toMatchObject({
+    username: 'tester',
+    requests: 2,
+    agent: 'opencode',
+    models: ['gpt-4o', 'gpt-4o-mini'],
+  });
   expect(await get('/api/log/self/conversation?session=s-1', other)).toMatchObject({ username: 'liar', requests: 1 });
   for (const path of ['/api/log/self/conversation?session=s-2', '/api/log/conversation?session=s-1'])
     expect((await api.send('GET', path, undefined, other)).body.success).toBe(false);
@@ -166,9 +171,7 @@ test('headers that an administrator names count for the keys that he names, and 
   await api.gateway.option('names.keys', String(trusted.id));
   const headers = session('s-9', { 'x-tenant': 'acme', 'x-person': 'ann' });
   for (const { key } of [trusted, plain])
-    await (
-      await api.gateway.chat(key, { model: 'gpt-4o-mini', messages: [], user: 'by-the-client' }, headers)
-    ).text();
+    await (await api.gateway.chat(key, { model: 'gpt-4o-mini', messages: [], user: 'by-the-client' }, headers)).text();
   await api.gateway.ledger.drain();
   const { items } = await services.logs.page({ names: { session: 's-9' } }, 1, 10, true);
   expect(items.map(({ token_id: id, names }) => [id, names]).sort()).toEqual(

@@ -12,12 +12,12 @@ import {
   lines,
   list,
   nameHeaders,
+  type OptionKind,
   ratios,
   ratioTable,
   texts,
   tiers,
   toggle,
-  type OptionKind,
 } from '../../server/contract/option-kinds.ts';
 import { isOptionKey, optionKeys, optionRow } from '../../server/contract/options.ts';
 import { contentOf } from '../support/engines.ts';
@@ -82,7 +82,13 @@ const kinds: readonly (readonly [string, OptionKind, readonly string[], readonly
     'headers with names',
     nameHeaders,
     ['', '{}', '{"X-Tenant":"project","x-person":"end_user","x-chat":"session"}'],
-    ['[]', '{"x-tenant":"agent"}', '{"x tenant":"project"}', '{"Authorization":"end_user"}', '{"x-user-token":"end_user"}'],
+    [
+      '[]',
+      '{"x-tenant":"agent"}',
+      '{"x tenant":"project"}',
+      '{"Authorization":"end_user"}',
+      '{"x-user-token":"end_user"}',
+    ],
   ],
   ['numbers of keys', keyNumbers, ['', '1', '1\n 22 \n'], ['0', '-1', 'a', '1\n1.5']],
   ['texts', texts, ['', '{}', '{"a":"b"}'], ['[]', '{"a":1}', '{"a":null}', '{']],

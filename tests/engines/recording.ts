@@ -9,6 +9,7 @@ import { createBackupsRepository } from '../../db/repositories/backups.ts';
 import { createChangesRepository } from '../../db/repositories/changes.ts';
 import { createChannelsRepository } from '../../db/repositories/channels.ts';
 import { createCredentialsRepository } from '../../db/repositories/credentials.ts';
+import { createConversationsRepository } from '../../db/repositories/conversations.ts';
 import { createLogsRepository } from '../../db/repositories/logs.ts';
 import { createOptionsRepository } from '../../db/repositories/options.ts';
 import { createPasskeysRepository } from '../../db/repositories/passkeys.ts';
@@ -42,6 +43,7 @@ const repositoriesOf = (database: Database, now: () => number) => ({
   channels: createChannelsRepository(database),
   credentials: createCredentialsRepository(database),
   logs: createLogsRepository(database),
+  conversations: createConversationsRepository(database),
   memos: createEphemeralStore(database, (text) => text, now),
   options: createOptionsRepository(database),
   passkeys: createPasskeysRepository(database),

@@ -37,7 +37,9 @@ test('a row that is replaced by the request’s own end leaves the sums with it'
     { requests: 1, errors: 0, quota: 35 },
     { requests: 1, errors: 0, quota: 35 },
   ]);
-  expect(rows("SELECT kind, requests, quota FROM name_sums WHERE span = 86400 AND requests <> 0 ORDER BY kind")).toEqual([
+  expect(
+    rows('SELECT kind, requests, quota FROM name_sums WHERE span = 86400 AND requests <> 0 ORDER BY kind'),
+  ).toEqual([
     { kind: 'agent', requests: 1, quota: 35 },
     { kind: 'session', requests: 1, quota: 35 },
   ]);

@@ -38,7 +38,13 @@ export function variedSettlements(count: number, seed: number): Settle[] {
       tokenId,
       log: {
         ...log,
-        ...{ tokenId, tokenName: one('a', 'b'), channelId: one(0, 1, 2), group: one('vip', 'a b', 'a'), model: one('m', 'b m', 'x') },
+        ...{
+          tokenId,
+          tokenName: one('a', 'b'),
+          channelId: one(0, 1, 2),
+          group: one('vip', 'a b', 'a'),
+          model: one('m', 'b m', 'x'),
+        },
         ...{ createdAt: beginOfRows + next(days * 86_400), completionTokens: next(9) },
         endReason: one<EndReason>('completed', 'completed', 'client_gone', 'upstream_broken'),
         other: isOwn ? JSON.stringify({ ...other, own: true }) : JSON.stringify(other),
@@ -108,7 +114,9 @@ export async function allSums(database: Database): Promise<Record<string, unknow
   const found: Record<string, unknown> = {};
   const byText = (rows: readonly object[]): string[] => rows.map((row) => JSON.stringify(row)).sort();
   for (const which of questions) {
-    const put = (name: string, value: unknown): void => void (found[`${name} ${JSON.stringify(which)}`] = value);
+    const put = (name: string, value: unknown): void => {
+      found[`${name} ${JSON.stringify(which)}`] = value;
+    };
     put('all', await logs.stat(which));
     for (const by of ['channel', 'model', 'user'] as const) put(by, byText(await logs.totals(which, by)));
     for (const by of ['token', 'group', 'tag', 'hour', 'day'] as const)

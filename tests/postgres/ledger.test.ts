@@ -3,8 +3,8 @@ import { type Line, openLine } from '../../db/postgres/line.ts';
 import { clearLeases, expireNodes, orphans } from '../../db/postgres/nodes.ts';
 import { Account, type LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import { endFor } from '../../server/billing/ledger/recovery.ts';
-import { deduct, grant, log, redeem, refund, reserve, reward, settle, topUp, transfer } from '../ledger/support.ts';
 import { expectEqualSums, variedSettlements } from '../ledger/sum-cases.ts';
+import { deduct, grant, log, redeem, refund, reserve, reward, settle, topUp, transfer } from '../ledger/support.ts';
 import { openSite, type Site, type TestNode } from './site.ts';
 
 let site: Site;

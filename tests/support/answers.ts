@@ -833,7 +833,14 @@ const conversation: Conversation = {
   ...cost,
   ...{ subagents: 2, subagent_quota: 570_400, prompt_count: 2 },
   prompts: [
-    { name: '', at: now - 5000, ...cost, ...{ requests: 10, quota: 0, cached_tokens: 0 }, subagents: 0, subagent_quota: 0 },
+    {
+      name: '',
+      at: now - 5000,
+      ...cost,
+      ...{ requests: 10, quota: 0, cached_tokens: 0 },
+      subagents: 0,
+      subagent_quota: 0,
+    },
     { name: 'p-2', at: now - 4000, ...cost, requests: 30, subagents: 2, subagent_quota: 570_400 },
   ],
   helpers: [

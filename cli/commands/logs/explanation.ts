@@ -1,6 +1,7 @@
 /** One charge, line by line, recomputed from its log row. */
 
 import { answerFactsIn } from '../../../server/contract/answered-model.ts';
+import { cacheMissIn, cacheMissText } from '../../../server/contract/cache-miss.ts';
 import type { Log } from '../../../server/contract/entities.ts';
 import type { Language } from '../../../server/contract/enum.ts';
 import { AppError } from '../../../server/contract/errors.ts';
@@ -9,8 +10,9 @@ import { type BillLine, recompute } from '../../../server/contract/pricing/charg
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { usageMarksIn } from '../../../server/contract/usage-marks.ts';
 import type { CommandRun } from '../../command.ts';
+import type { Context } from '../../context.ts';
 import { isoTime } from '../../output.ts';
-import { moneyOf } from '../../parts/money.ts';
+import { type Money, moneyOf } from '../../parts/money.ts';
 
 const kinds: Readonly<Record<BillLine['kind'], { zh: string; en: string }>> = {
   input: { zh: '输入', en: 'input' },
@@ -85,6 +87,16 @@ function answerLines(facts: Readonly<Record<string, unknown>>): readonly { zh: s
   ];
 }
 
+/** Why the provider's cache was missed, and what that cost. */
+function cacheLines(context: Context, money: Money, facts: Readonly<Record<string, unknown>>): readonly string[] {
+  const miss = cacheMissIn(facts.cache_miss);
+  if (miss === null) return [];
+  const { tokens, lost } = miss;
+  const missed = context.say(`缓存未命中 ${tokens} tokens`, `${tokens} tokens were not in the cache`);
+  const more = context.say(`多花 ${money.of(lost)}`, `${money.of(lost)} more`);
+  return [`  ~ ${missed}: ${cacheMissText(miss, context.language)} (${more})`];
+}
+
 export const explain: CommandRun = async (context, _flags, ref) => {
   const client = await context.client();
   const row = await client.call('log.get', { ref });
@@ -137,6 +149,7 @@ export const explain: CommandRun = async (context, _flags, ref) => {
       : [`  + ${carried} ${context.say('此前请求不足一个额度单位的余数', 'carried over from earlier requests')}`]),
     ...answerLines(facts).map((one) => textIn(one, context.language)),
     ...usageMarksIn(facts.usage_marks, context.language).map((what) => `  ! ${what}`),
+    ...cacheLines(context, money, facts),
     ...listOf(facts.unpriced).map((what) => `  ! ${context.say('没有价格', 'no price')}: ${what}`),
     ...(typeof facts.compaction === 'string' ? [`  ~ ${compactionWords(facts.compaction, context.language)}`] : []),
     ...listOf(facts.dropped).map((what) => `  - ${context.say('未发往上游', 'not sent upstream')}: ${what}`),

@@ -9,12 +9,12 @@ import { nameKinds } from '../../../server/contract/names.ts';
 import { type Period, periodStart } from '../../../server/contract/period.ts';
 import { hourlyKinds, sumSpans } from '../../log-sums.ts';
 import { numbers, texts } from '../../postgres/arrays.ts';
-import type { Statement } from '../../postgres/line.ts';
 import { numberIn } from '../../postgres/dialect.ts';
+import type { Statement } from '../../postgres/line.ts';
 import { startOf } from '../../postgres/period.ts';
 import { type InsertColumn, insertColumns, logAliases, namesOf } from '../../schema/inserts.ts';
-import type { NewName, NumberedLog } from '../names.ts';
 import type { LogSum, NameSum } from '../log-sums.ts';
+import type { NewName, NumberedLog } from '../names.ts';
 import { noTotal, type Totals } from '../totals.ts';
 import { isSingle } from './known.ts';
 

@@ -51,7 +51,9 @@ const fill = (series: string, integer: string): readonly string[] => [
      SELECT ${span}, created_at - created_at % ${span}, user_id, token_id, group_name, model_name, channel_id, 0, max(username), max(token_name),
        count(*), 0, sum(prompt_tokens), sum(completion_tokens), count(*) * 1000, sum(quota), sum(quota) FROM logs GROUP BY 2, 3, 4, 5, 6, 7`,
     ...(span === 3600 ? (['agent', 'end_user'] as const) : nameKinds).map(
-      (kind) => `INSERT INTO name_sums (span, kind, at, user_id, name_id, writer, requests, prompt_tokens, completion_tokens, cached_tokens, quota)
+      (
+        kind,
+      ) => `INSERT INTO name_sums (span, kind, at, user_id, name_id, writer, requests, prompt_tokens, completion_tokens, cached_tokens, quota)
      SELECT ${span}, '${kind}', created_at - created_at % ${span}, user_id, ${kind}_id, 0, count(*), sum(prompt_tokens), sum(completion_tokens), 0, sum(quota)
        FROM logs WHERE ${kind}_id <> 0 GROUP BY 3, 4, 5`,
     ),

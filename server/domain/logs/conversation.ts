@@ -31,11 +31,14 @@ export function createConversations({ database }: { readonly database: Database 
   /** @param user whose it has to be. @throws AppError not_found */
   return async (session: string, user: { readonly id?: number; readonly name?: string }): Promise<Conversation> => {
     const owner = await repository.ownerOf(session, user);
-    const parts = owner === undefined ? [] : await repository.parts(owner.id, session);
+    const parts = owner === undefined ? [] : await repository.parts(owner);
     const [begin] = parts;
     if (owner === undefined || begin === undefined) throw new AppError('not_found', { what: `session ${session}` });
     const ids = new Set(parts.flatMap((part) => [part.prompt_id, part.subagent_id, part.agent_id, part.project_id]));
-    const texts = await repository.texts(owner.id, [...ids].filter((id) => id > otherName));
+    const texts = await repository.texts(
+      owner.id,
+      [...ids].filter((id) => id > otherName),
+    );
     const nameOf = (id: number): string => (id === otherName ? otherText : (texts.get(id) ?? ''));
 
     const whole = { ...nothing };

@@ -137,8 +137,7 @@ export const logHandlers: HandlersOf<
   },
   'log.conversation': ({ services, input: { session, username = '' } }) =>
     services.conversations(session, username === '' ? {} : { name: username }),
-  'log.self_conversation': ({ services, input, actor }) =>
-    services.conversations(input.session, { id: actor.userId }),
+  'log.self_conversation': ({ services, input, actor }) => services.conversations(input.session, { id: actor.userId }),
   'log.step': ({ services, input }) =>
     services.logs.step(filterOf(input), input.after ?? '', Math.min(1000, input.limit ?? 500)),
   'log.export': async ({ services, input }) =>

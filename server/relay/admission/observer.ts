@@ -1,4 +1,5 @@
 /** How single requests ended, for the log and for traces. Nothing of it is put together where neither is wanted. */
+import type { CacheMiss } from '../../contract/cache-miss.ts';
 import type { EndReason, UsageSource } from '../../contract/enum.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
@@ -25,6 +26,8 @@ export interface Finish {
   readonly compaction?: string | undefined;
   /** How the upstream says that a stream ended, for observers. */
   readonly finishReason?: () => FinishReason | null;
+  /** Why the provider's cache did not have what it had. */
+  readonly cacheMiss?: CacheMiss | undefined;
   /** What of the usage was charged for thoughts by their time. */
   readonly thought?: { readonly tokens: number; readonly ms: number; readonly tokensPerSecond: number } | undefined;
   /** The JSON of a whole answer. */

@@ -15,8 +15,8 @@ import {
 import { isOtherModel, requestIdIn, statedCostIn } from '../../contract/answered-model.ts';
 import { type Language, LogType } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
-import type { NameHeaders } from '../../contract/names.ts';
 import { languageFor } from '../../contract/language.ts';
+import type { NameHeaders, Names } from '../../contract/names.ts';
 import { atFactor, channelFactorIn } from '../../contract/pricing/channel-factor.ts';
 import {
   type Charge,
@@ -47,6 +47,7 @@ import { type AttemptSummary, attemptSummary, type UpstreamFailure } from '../sh
 import { budgetRefusal, shortage } from '../shared/quota-numbers.ts';
 import type { Stats } from '../shared/stats.ts';
 import type { RelayState } from '../state/state.ts';
+import { lostBy } from './cache-watch.ts';
 import type { Likely, PromptCounts } from './evidence.ts';
 import { type LeaseClient, type Lessee, lesseeOf, whenReserved } from './lease-client.ts';
 import { type Admission, unlimited } from './limits.ts';
@@ -198,6 +199,8 @@ export class Reservation {
   private upstreamRequestId: string | null = null;
   private finished: Promise<void> | null = null;
   /** What is written down of its end; null = it was not put together yet. */
+  /** undefined = nobody asked yet. */
+  private namesFound: Names | null | undefined = undefined;
   private settlement: Settlement | null = null;
   private cost: Charge | null = null;
   /** What earlier charges had left of a unit when the money moved; null = it did not move yet. */
@@ -865,6 +868,12 @@ export class Reservation {
     return true;
   }
 
+  /** For whom and by what it is made; null = it does not say. */
+  get names(): Names | null {
+    if (this.namesFound === undefined) this.namesFound = namesOf(this.parsed, this.trustedHeaders());
+    return this.namesFound;
+  }
+
   /** Those that an administrator believes of this key; null = none. */
   private trustedHeaders(): NameHeaders | null {
     const { namedBy } = this.core.state.settings;
@@ -875,7 +884,7 @@ export class Reservation {
   private entry(type: number, usage: Usage | null, finish: Omit<Finish, 'usage'>): Writable<LogEntry> {
     const { parsed, principal, free } = this;
     const endedMs = this.core.now();
-    const names = free ? null : namesOf(parsed, this.trustedHeaders());
+    const names = free ? null : this.names;
     const entry: Writable<LogEntry> = {
       requestId: parsed.requestId,
       createdAt: Math.floor(endedMs / 1000),
@@ -1116,6 +1125,8 @@ function fieldsOf(
     const marks = usageMarks(usage, { parsed, estimate: plan.estimate, upstreamModel, received });
     if (marks !== null) fields.usage_marks = marks;
   }
+  if (usage !== null && finish.cacheMiss !== undefined)
+    fields.cache_miss = { ...finish.cacheMiss, lost: lostBy(usage, finish.cacheMiss.tokens, finish.prices) };
   if (finish.compaction !== undefined) fields.compaction = finish.compaction;
   if (finish.dropped.length > 0) fields.dropped = shownLosses(finish.dropped);
   if (isOwn(principal)) fields.own = true;

@@ -1,8 +1,10 @@
 /** The end of a request, whatever was asked for: what its response says about the channel, what it cost (reported usage, else a local count of what went in and came out), and the one entry of its money. */
 
 import { soldAs } from '../../contract/answered-model.ts';
+import type { CacheMiss } from '../../contract/cache-miss.ts';
 import type { EndReason, UsageSource } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import { weightOf } from '../../contract/pricing/bucket.ts';
 import { atFactor } from '../../contract/pricing/channel-factor.ts';
 import { completionTokensOf, quotaOf } from '../../contract/pricing/charge.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
@@ -14,6 +16,7 @@ import { endedEarly } from '../../protocols/shared/ended-early.ts';
 import { hostedCallsIn } from '../../protocols/shared/tool-usage.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';
 import type { SentModifiers } from '../../routing/offers.ts';
+import type { CacheWatch } from '../admission/cache-watch.ts';
 import type { TokenCounter } from '../admission/counting/counter.ts';
 import { type Evidence, isTrusted } from '../admission/evidence.ts';
 import { countLocally, finalPrices } from '../admission/meter.ts';
@@ -46,6 +49,7 @@ export interface SettleCore extends Reporter {
   readonly state: Pick<RelayState, 'settings'>;
   readonly items: ResponseItems;
   readonly evidence: Evidence;
+  readonly cacheWatch: CacheWatch;
 }
 
 export interface SettleInput {
@@ -82,12 +86,14 @@ export function closeRequest(
 ): Promise<void> {
   const isReported = end.usage !== null && end.usageSource === 'reported';
   const isNothing = end.endReason !== 'completed' && end.firstByteMs === null && end.sent !== true;
+  const isWhole = isReported && end.endReason === 'completed';
+  const missed = isWhole && end.usage !== null ? cacheMissOf(core, reservation, input, end.usage) : null;
   const settled =
     isReported || isNothing
-      ? finish(reservation, input, end, isReported ? end.usage : null, null)
+      ? finish(reservation, input, end, isReported ? end.usage : null, null, missed)
       : finishCounted(core, reservation, input, end);
   keepItems(core, reservation);
-  if (isReported && end.endReason === 'completed' && end.usage !== null)
+  if (isWhole && end.usage !== null)
     noteEvidence(core, reservation, input, end.usage);
   return settled.then(() => endOf(core, reservation));
 }
@@ -111,6 +117,27 @@ function noteEvidence(core: SettleCore, reservation: Reservation, { prepared }: 
     core.evidence.answered(reservation, { channel, key, upstreamModel, sentMs, received }, usage);
   } catch (error) {
     core.report(error, reservation.parsed.requestId);
+  }
+}
+
+/** Of conversations that their clients name, where the cache has a price of its own. The request is paid for whatever goes wrong here. */
+function cacheMissOf(
+  core: SettleCore,
+  reservation: Reservation,
+  { prepared: { channel, key, upstreamModel: model } }: SettleInput,
+  usage: Usage,
+): CacheMiss | null {
+  const { parsed, plan, principal } = reservation;
+  const conversation = reservation.names?.session;
+  if (conversation === undefined || usage.parts !== undefined || weightOf(plan.prices, 'cacheRead') >= 1) return null;
+  const rules = core.state.settings.requestRules;
+  try {
+    const { sentMs } = reservation;
+    const turn = { userId: principal.user.id, conversation, parsed, channel, key, model, rules, usage, sentMs };
+    return core.cacheWatch.answered(turn);
+  } catch (error) {
+    core.report(error, parsed.requestId);
+    return null;
   }
 }
 
@@ -151,6 +178,7 @@ function finish(
   end: StreamEnd,
   usage: Usage | null,
   thought: EstimatedThought | null,
+  cacheMiss: CacheMiss | null = null,
 ): Promise<void> {
   return finishRequest(reservation, prepared, {
     endReason: end.endReason,
@@ -163,6 +191,7 @@ function finish(
     failure: end.failure,
     finishReason: end.finishReason,
     thought,
+    cacheMiss,
   });
 }
 
@@ -240,6 +269,8 @@ export interface Ended {
   readonly attempts: readonly AttemptSummary[];
   /** What of the usage was charged for thoughts by their time. */
   readonly thought?: EstimatedThought | null;
+  /** Why the provider's cache did not have what it had; null = it did. */
+  readonly cacheMiss?: CacheMiss | null;
   /** Words for the log row. */
   readonly content?: string;
   readonly failure?: string;
@@ -280,6 +311,7 @@ export function finishRequest(
     thought: ended.thought ?? undefined,
     content: ended.content,
     failure: ended.failure,
+    cacheMiss: ended.cacheMiss ?? undefined,
     prices:
       served === null
         ? prices

@@ -35,7 +35,9 @@ export function ConversationPanel({ session, admin, username }: ConversationPane
         {t('logs.conversation.title')}
       </h2>
       <p className="text-ink-3">
-        {[found.username, found.agent, found.project, found.models.join(', ')].filter((word) => word !== '').join(' · ')}
+        {[found.username, found.agent, found.project, found.models.join(', ')]
+          .filter((word) => word !== '')
+          .join(' · ')}
       </p>
       <p>
         <CostWords cost={found} />

@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { answerFactsIn } from '../../../server/contract/answered-model.ts';
+import { cacheMissIn, cacheMissText } from '../../../server/contract/cache-miss.ts';
 import type { Log } from '../../../server/contract/entities.ts';
 import { labelledColumns } from '../../../server/contract/log-columns.ts';
 import { nameKinds } from '../../../server/contract/names.ts';
@@ -18,7 +19,7 @@ import { dateTime, grouped, timeText } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
-import { useMoney } from '../../shell/money.ts';
+import { type Money, useMoney } from '../../shell/money.ts';
 import { useServerAddress } from '../../shell/status.ts';
 import { Attempts } from './attempts.tsx';
 import { CostBreakdown } from './cost-breakdown.tsx';
@@ -71,12 +72,24 @@ function answerRows(details: LogDetails, t: TFunction): DetailRow[] {
   ];
 }
 
+/** Why the provider's cache was missed, and what that cost. */
+function cacheMissWords(details: LogDetails, t: TFunction, money: Money): string {
+  const miss = cacheMissIn(details.cache_miss);
+  return miss === null
+    ? ''
+    : t('logs.cacheMissText', {
+        why: cacheMissText(miss, currentLanguage()),
+        tokens: grouped(miss.tokens),
+        lost: money(miss.lost),
+      });
+}
+
 /** The details of a request, with links to its channel and its key. */
 const requestRows = (
   log: Log,
   details: LogDetails,
   t: TFunction,
-  reader: { readonly id: number; readonly admin: boolean },
+  reader: { readonly id: number; readonly admin: boolean; readonly money: Money },
 ): DetailRow[] => [
   [t('logs.requestId'), log.request_id],
   [t('logs.model'), log.model_name],
@@ -103,6 +116,7 @@ const requestRows = (
   [t('logs.error'), errorWords(t, errorOf(details))],
   [t('logs.unpriced'), wordsIn(details.unpriced)],
   [t('logs.usageMarks'), usageMarksIn(details.usage_marks, currentLanguage()).join('; ')],
+  [t('logs.cacheMiss'), cacheMissWords(details, t, reader.money)],
   [
     t('logs.compaction'),
     details.compaction === 'native'
@@ -184,7 +198,7 @@ export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: 
   const details = detailsOf(log);
   // Top-ups, management and the system's own words are no requests.
   const isRequest = log.type === 2 || log.type === 5;
-  const reader = { id: user?.id ?? 0, admin };
+  const reader = { id: user?.id ?? 0, admin, money };
   const rows = isRequest ? requestRows(log, details, t, reader) : eventRows(log, details, t);
   /** What one pastes elsewhere. */
   const exact = new Set<string>([t('logs.requestId'), t('logs.path')]);

@@ -1,0 +1,258 @@
+/**
+ * Finds out why a conversation's prompt was not met in its provider's cache: digests of the blocks of earlier turns say which block
+ * is the first that differs. Known to this thread alone, of conversations that clients name.
+ */
+import type { CacheMiss } from '../../contract/cache-miss.ts';
+import { cacheTokensOf } from '../../contract/pricing/bucket.ts';
+import { promptTokensOf, quotaOf } from '../../contract/pricing/charge.ts';
+import type { Prices } from '../../contract/pricing/price.ts';
+import type { RequestRules } from '../../contract/request-rules.ts';
+import type { ChannelSnapshot } from '../../contract/snapshot.ts';
+import type { Usage } from '../../protocols/canonical.ts';
+import type { CacheRules } from '../../protocols/definition.ts';
+import { codecFor } from '../../protocols/registry.ts';
+import { record } from '../../protocols/shared/json.ts';
+import type { ParsedRequest } from '../intake/parsed-request.ts';
+
+/** A turn that was answered, with reported usage. */
+export interface WatchedTurn {
+  readonly userId: number;
+  /** As its client names it. */
+  readonly conversation: string;
+  readonly parsed: Pick<ParsedRequest, 'protocol' | 'operation' | 'body'>;
+  readonly channel: ChannelSnapshot;
+  /** Of the channel. */
+  readonly key: string;
+  /** Upstream. */
+  readonly model: string;
+  /** Of the site, which change bodies; null = there are none. */
+  readonly rules: RequestRules | null;
+  /** When it was sent: by the monotonic clock. */
+  readonly sentMs: number;
+  readonly usage: Usage;
+}
+
+/** What was known of a turn. */
+interface Seen {
+  readonly channelId: number;
+  readonly keyHash: number;
+  readonly model: string;
+  readonly settings: number;
+  readonly blocks: readonly Block[];
+  /** Of the first turn of the messages. */
+  readonly heads: number;
+  /** It asks for a cache, where its provider is asked. */
+  readonly isMarked: boolean;
+  /** Tokens that its provider's cache has from it. */
+  readonly held: number;
+  readonly untilMs: number;
+}
+
+interface Block {
+  readonly name: string;
+  readonly digest: number;
+}
+
+/** Smaller differences are how providers round. */
+const leastTokens = 1024;
+/** Conversations of one thread, and branches of one: helpers and side questions go under its name. */
+const mostConversations = 2000;
+const branches = 6;
+/** Digests kept of one turn: some 32 KB. */
+const mostBlocks = 1000;
+const nameUnits = 256;
+const minuteMs = 60_000;
+/** Anthropic keeps a prompt for five minutes from its last use, OpenAI for five to ten; an hour where it was asked for. */
+const shortLifeMs = 5 * minuteMs;
+const longLifeMs = 60 * minuteMs;
+
+export class CacheWatch {
+  /** The one that was used longest ago first; the branch that was used last is last. */
+  private readonly seen = new Map<string, Seen[]>();
+  private readonly digests = new WeakMap<object, number>();
+
+  constructor(private readonly most = mostConversations) {}
+
+  get conversations(): number {
+    return this.seen.size;
+  }
+
+  /** @returns null = the cache gave what it had, or nothing was known of it. */
+  answered(turn: WatchedTurn): CacheMiss | null {
+    const { parsed, usage } = turn;
+    const { cache: rules } = codecFor(parsed.protocol).definition;
+    if (rules === undefined || parsed.operation !== 'chat') return null;
+    const { blocks, isMarked } = blocksOf(parsed.body, rules) ?? nothing;
+    if (blocks.length === 0) return null;
+    const key = `${turn.userId}:${turn.conversation.slice(0, nameUnits)}`;
+    const known = this.seen.get(key) ?? [];
+    const before = branchOf(known, blocks);
+    const now: Seen = {
+      channelId: turn.channel.id,
+      keyHash: digestOf(turn.key),
+      model: turn.model,
+      settings: this.settingsOf(turn),
+      blocks,
+      heads: headsIn(blocks, rules),
+      isMarked,
+      held: heldAfter(usage, rules),
+      untilMs: turn.sentMs + (usage.cacheWrite1h + usage.cacheWrite12h > 0 ? longLifeMs : shortLifeMs),
+    };
+    const miss = before === null ? null : missOf(before, now, usage, turn.sentMs);
+    this.seen.delete(key);
+    this.seen.set(key, [...known.filter((one) => one !== before), now].slice(-branches));
+    if (this.seen.size > this.most)
+      for (const oldest of this.seen.keys()) {
+        this.seen.delete(oldest);
+        break;
+      }
+    return miss;
+  }
+
+  /** What of channel and site changes bodies. */
+  private settingsOf({ channel, rules }: WatchedTurn): number {
+    const ofChannel = this.digest(channel, () => {
+      const { baseUrl, other, organization, modelMapping, paramOverride, bodyRules = [], setting } = channel;
+      return JSON.stringify([baseUrl, other, organization, modelMapping, paramOverride, bodyRules, setting]);
+    });
+    return rules === null ? ofChannel : ofChannel + this.digest(rules, () => JSON.stringify(rules));
+  }
+
+  /** Once an object: a changed one is another. */
+  private digest(of: object, text: () => string): number {
+    let digest = this.digests.get(of);
+    if (digest === undefined) {
+      digest = digestOf(text());
+      this.digests.set(of, digest);
+    }
+    return digest;
+  }
+}
+
+/** 52 bits of it. */
+const digestOf = (text: string): number => Number(BigInt.asUintN(52, BigInt(Bun.hash(text))));
+
+/** Members that ask for a diagnosis, and name another turn each time (Anthropic and OpenAI, cache diagnostics). */
+const asks: ReadonlySet<string> = new Set(['diagnostics', 'prompt_cache_options']);
+
+interface Cut {
+  readonly blocks: readonly Block[];
+  readonly isMarked: boolean;
+}
+const nothing: Cut = { blocks: [], isMarked: false };
+
+/** Tools first and the messages last, as providers hash them. @returns null = there are no messages, or some stand elsewhere. */
+function blocksOf(body: Readonly<Record<string, unknown>>, rules: CacheRules): Cut | null {
+  const { mark } = rules;
+  const turns = body[rules.turns];
+  if (typeof turns !== 'string' && !Array.isArray(turns)) return null;
+  for (const name of rules.elsewhere) if (body[name] !== undefined && body[name] !== null) return null;
+  const blocks: Block[] = [];
+  let isMarked = mark !== undefined && record(body[mark]) !== null;
+  const add = (name: string, value: unknown) => {
+    if (blocks.length === mostBlocks) return;
+    let text = JSON.stringify(value);
+    // No provider hashes the marks of a cache, and they move from turn to turn.
+    if (mark !== undefined && text.includes(`"${mark}"`)) {
+      isMarked = true;
+      text = JSON.stringify(value, (member: string, own: unknown) => (member === mark ? undefined : own));
+    }
+    blocks.push({ name, digest: digestOf(text) });
+  };
+  const addAll = (name: string, value: unknown) => {
+    if (Array.isArray(value)) for (const [at, one] of value.entries()) add(`${name}[${at}]`, one);
+    else if (value !== undefined && value !== null) add(name, value);
+  };
+  addAll('tools', body.tools);
+  for (const name of Object.keys(body).sort())
+    if (name !== 'tools' && name !== rules.turns && name !== mark && !rules.unhashed.includes(name) && !asks.has(name))
+      addAll(name, body[name]);
+  if (typeof turns === 'string') add(rules.turns, turns);
+  else for (const [at, turn] of turns.entries()) add(`${rules.turns}[${at}]`, inBlocks(turn, rules));
+  return { blocks, isMarked };
+}
+
+/** A text alone is short for one block of text: clients change between the two where they set marks. */
+function inBlocks(turn: unknown, { blocks }: CacheRules): unknown {
+  const members = blocks === undefined ? null : record(turn);
+  if (blocks === undefined || members === null || typeof members[blocks] !== 'string') return turn;
+  return { ...members, [blocks]: [{ type: 'text', text: members[blocks] }] };
+}
+
+const headsIn = (blocks: readonly Block[], { turns }: CacheRules): number => {
+  const at = blocks.findIndex(({ name }) => name === turns || name.startsWith(`${turns}[`));
+  return at < 0 ? blocks.length : at;
+};
+
+/** What a cache has after a turn. Providers that cache by themselves do so for whole prompts of 1,024 tokens and more. */
+function heldAfter(usage: Usage, { mark }: CacheRules): number {
+  const told = cacheTokensOf(usage);
+  if (mark !== undefined) return told;
+  const all = promptTokensOf(usage);
+  return Math.max(told, all < leastTokens ? 0 : all - (all % 128));
+}
+
+/** The earlier turn that has most blocks of messages in common with this one; null = none has any. */
+function branchOf(known: readonly Seen[], blocks: readonly Block[]): Seen | null {
+  const digests = new Set(blocks.map(({ digest }) => digest));
+  let best: Seen | null = null;
+  let most = 0;
+  for (const one of known) {
+    let same = 0;
+    for (let at = one.heads; at < one.blocks.length; at++) if (digests.has(one.blocks[at]?.digest ?? -1)) same++;
+    if (same > 0 && same >= most) [best, most] = [one, same];
+  }
+  return best;
+}
+
+function missOf(before: Seen, now: Seen, usage: Usage, sentMs: number): CacheMiss | null {
+  const tokens = before.held - usage.cacheRead;
+  if (tokens < leastTokens || usage.cacheRead * 2 >= before.held) return null;
+  const miss = (by: CacheMiss['by'], at = ''): CacheMiss => ({ by, at, tokens });
+  // Whatever else changed: another upstream has nothing of it.
+  if (now.channelId !== before.channelId) return miss('channel', 'channel');
+  if (now.keyHash !== before.keyHash) return miss('channel', 'key');
+  if (now.model !== before.model) return miss('channel', 'model');
+  const changed = firstChange(before.blocks, now.blocks);
+  if (changed !== null) return miss('client', changed);
+  if (before.isMarked && !now.isMarked) return miss('client', 'cache_control');
+  if (now.settings !== before.settings) return miss('gateway', 'settings');
+  return sentMs > before.untilMs ? miss('time') : miss('upstream');
+}
+
+/** Name of the first block in which two turns differ; null = the later one goes on from the earlier. */
+function firstChange(before: readonly Block[], now: readonly Block[]): string | null {
+  for (const [at, block] of before.entries()) {
+    const same = now[at];
+    if (same?.digest === block.digest && same.name === block.name) continue;
+    // One that is missing, or another one in its place: whichever stands first in a prompt.
+    return same === undefined || rankOf(block) <= rankOf(same) ? block.name : same.name;
+  }
+  return null;
+}
+
+const kindOf = (name: string): string => name.replace(/\[\d+\]$/, '');
+const rankOf = ({ name }: Block): string => {
+  const kind = kindOf(name);
+  return kind === 'tools' ? '' : turnMembers.has(kind) ? '~' : kind;
+};
+const turnMembers: ReadonlySet<string> = new Set(['messages', 'input']);
+
+/** Quota that the request would have cost less with so many tokens more from the cache. */
+export function lostBy(usage: Usage, tokens: number, prices: Prices): number {
+  let left = tokens;
+  const take = (bucket: number): number => {
+    const taken = Math.min(left, bucket);
+    left -= taken;
+    return bucket - taken;
+  };
+  // What was written again was there already.
+  const again = {
+    cacheWrite5m: take(usage.cacheWrite5m),
+    cacheWrite1h: take(usage.cacheWrite1h),
+    cacheWrite12h: take(usage.cacheWrite12h),
+    input: take(usage.input),
+  };
+  const read = { ...usage, ...again, cacheRead: usage.cacheRead + tokens - left };
+  return Math.max(0, quotaOf(usage, prices) - quotaOf(read, prices));
+}
