@@ -38,7 +38,10 @@ export function createConversationsRepository({ query, dialect }: Database) {
 
   return {
     /** Whose it is: of several users with one of that name, the one who began it last. */
-    ownerOf: async (session: string, user: { readonly id?: number; readonly name?: string }): Promise<ConversationOwner | undefined> =>
+    ownerOf: async (
+      session: string,
+      user: { readonly id?: number; readonly name?: string },
+    ): Promise<ConversationOwner | undefined> =>
       query
         .selectFrom('names')
         .innerJoin('users', 'users.id', 'names.user_id')

@@ -6,8 +6,8 @@ import type { AppError } from '../contract/errors.ts';
 import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import type { Timers } from '../contract/timers.ts';
 import type { AuthInput } from '../providers/adapter.ts';
-import type { TokenCounter } from './admission/counting/counter.ts';
 import { CacheWatch } from './admission/cache-watch.ts';
+import type { TokenCounter } from './admission/counting/counter.ts';
 import { Evidence } from './admission/evidence.ts';
 
 import { Gate } from './admission/gate.ts';

@@ -1,8 +1,8 @@
 /** Why a provider's cache was missed: conversations that were broken on purpose, at a known block, by a known hand. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cacheMissIn, cacheMissText } from '../../server/contract/cache-miss.ts';
-import type { Prices } from '../../server/contract/pricing/price.ts';
 import { loggedPrices } from '../../server/contract/pricing/charge.ts';
+import type { Prices } from '../../server/contract/pricing/price.ts';
 import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 import { CacheWatch, lostBy, type WatchedTurn } from '../../server/relay/admission/cache-watch.ts';
@@ -11,7 +11,16 @@ import { completion, sendJson, startUpstream, type Upstream } from '../support/u
 
 const channel = (id: number, more: Partial<ChannelSnapshot> = {}): ChannelSnapshot => ({
   ...{ id, name: `c${id}`, type: 1, keys: ['k'], baseUrl: '', organization: '', other: '', models: [], groups: [] },
-  ...{ priority: 0, weight: 0, status: 1, autoBan: true, tag: '', testModel: '', modelMapping: {}, statusCodeMapping: {} },
+  ...{
+    priority: 0,
+    weight: 0,
+    status: 1,
+    autoBan: true,
+    tag: '',
+    testModel: '',
+    modelMapping: {},
+    statusCodeMapping: {},
+  },
   ...{ paramOverride: {}, setting: {} },
   ...more,
 });
@@ -47,7 +56,12 @@ const marked = (messages: readonly { role: string; content: readonly object[] }[
 const turn = (protocol: Protocol, body: Body, more: Partial<WatchedTurn> = {}): WatchedTurn => ({
   ...{ userId: 1, conversation: 's', parsed: { protocol, operation: 'chat', body }, channel: channel(1), key: 'k' },
   ...{ model: 'm', rules: null, sentMs: 0 },
-  usage: { ...emptyUsage, input: 100, cacheRead: 20_000, ...(protocol === 'anthropic-messages' ? { cacheWrite5m: 400 } : {}) },
+  usage: {
+    ...emptyUsage,
+    input: 100,
+    cacheRead: 20_000,
+    ...(protocol === 'anthropic-messages' ? { cacheWrite5m: 400 } : {}),
+  },
   ...more,
 });
 const missed = { ...emptyUsage, input: 21_000 };
@@ -61,17 +75,25 @@ interface Break {
 }
 const rule = (changed: Partial<ChannelSnapshot>): Partial<WatchedTurn> => ({ channel: channel(1, changed) });
 const breaks: readonly Break[] = [
-  { name: 'a tool is changed', by: 'client', at: 'tools[2]', change: ({ tools }) => void (tools[2] = { name: 'other' }) },
+  {
+    name: 'a tool is changed',
+    by: 'client',
+    at: 'tools[2]',
+    change: ({ tools }) => void tools.splice(2, 1, { name: 'other' }),
+  },
   { name: 'a tool is added', by: 'client', at: 'tools[4]', change: ({ tools }) => void tools.push({ name: 'e' }) },
   { name: 'a tool is taken away', by: 'client', at: 'tools[3]', change: ({ tools }) => void tools.pop() },
   {
     name: 'the instructions are changed',
     by: 'client',
     at: (protocol) =>
-      ({ 'anthropic-messages': 'system[0]', 'openai-chat': 'messages[0]', 'openai-responses': 'instructions' })[protocol],
+      ({ 'anthropic-messages': 'system[0]', 'openai-chat': 'messages[0]', 'openai-responses': 'instructions' })[
+        protocol
+      ],
     change(body, protocol) {
       if (protocol === 'anthropic-messages') body.system = [{ type: 'text', text: 'the time is 12:01' }];
-      else if (protocol === 'openai-chat' && body.messages !== undefined) body.messages[0] = { role: 'user', content: 'x' };
+      else if (protocol === 'openai-chat' && body.messages !== undefined)
+        body.messages[0] = { role: 'user', content: 'x' };
       else body.instructions = 'the time is 12:01';
       return undefined;
     },
@@ -147,8 +169,11 @@ test('a prompt that was to stay for an hour is missed after that', () => {
 test('a client that asks for no cache any more is told so', () => {
   const watch = new CacheWatch();
   watch.answered(turn('anthropic-messages', bodyOf('anthropic-messages', 3)));
-  const { cache_control: _mark, ...plain } = (bodyOf('anthropic-messages', 5).system as { cache_control: unknown }[])[0] ?? {};
-  const body = JSON.parse(JSON.stringify(bodyOf('anthropic-messages', 5), (name, value) => (name === 'cache_control' ? undefined : value))) as Body;
+  const { cache_control: _mark, ...plain } =
+    (bodyOf('anthropic-messages', 5).system as { cache_control: unknown }[])[0] ?? {};
+  const body = JSON.parse(
+    JSON.stringify(bodyOf('anthropic-messages', 5), (name, value) => (name === 'cache_control' ? undefined : value)),
+  ) as Body;
   expect(plain).toEqual({ type: 'text', text: 'be kind' });
   expect(watch.answered(turn('anthropic-messages', body, { usage: missed }))).toMatchObject({
     ...{ by: 'client', at: 'cache_control' },
@@ -159,7 +184,10 @@ test('what asks a provider for its own diagnosis is no part of the prompt', () =
   const watch = new CacheWatch();
   const asking = (protocol: Protocol, turns: number) => ({
     ...bodyOf(protocol, turns),
-    ...{ diagnostics: { previous_message_id: `m${turns}` }, prompt_cache_options: { comparison_response_id: `r${turns}` } },
+    ...{
+      diagnostics: { previous_message_id: `m${turns}` },
+      prompt_cache_options: { comparison_response_id: `r${turns}` },
+    },
   });
   for (const protocol of protocols) {
     watch.answered(turn(protocol, asking(protocol, 3), { conversation: protocol }));
@@ -190,14 +218,24 @@ test('side questions under a conversation’s name are compared with their own, 
   const side = { ...bodyOf('openai-chat', 0), messages: [{ role: 'user', content: 'a title, please' }] };
   watch.answered(turn('openai-chat', bodyOf('openai-chat', 3)));
   expect(watch.answered(turn('openai-chat', side, { usage: missed }))).toBeNull();
-  expect(watch.answered(turn('openai-chat', bodyOf('openai-chat', 5), { usage: missed }))).toMatchObject({ by: 'upstream' });
-  for (const conversation of ['x', 'y', 'z']) watch.answered(turn('openai-chat', bodyOf('openai-chat', 3), { conversation }));
+  expect(watch.answered(turn('openai-chat', bodyOf('openai-chat', 5), { usage: missed }))).toMatchObject({
+    by: 'upstream',
+  });
+  for (const conversation of ['x', 'y', 'z'])
+    watch.answered(turn('openai-chat', bodyOf('openai-chat', 3), { conversation }));
   expect(watch.conversations).toBe(2);
 });
 
 const prices = (more: object): Prices => {
   const found = loggedPrices({
-    ...{ model_ratio: 1.5, model_price: -1, group_ratio: 2, completion_ratio: 5, cache_ratio: 0.1, cache_creation_ratio: 1.25 },
+    ...{
+      model_ratio: 1.5,
+      model_price: -1,
+      group_ratio: 2,
+      completion_ratio: 5,
+      cache_ratio: 0.1,
+      cache_creation_ratio: 1.25,
+    },
     ...{ input: 0, output: 0 },
     ...more,
   });
@@ -219,7 +257,15 @@ test('what is lost is what the same request costs with those tokens read, by a s
 test('the words name who and where; what is none of it says nothing', () => {
   const miss = { by: 'client', at: 'tools[2]', tokens: 1, lost: 2 };
   expect(cacheMissIn(miss)).toEqual(miss);
-  for (const bad of [null, 1, {}, { ...miss, by: 'toString' }, { ...miss, at: 1 }, { ...miss, tokens: '1' }, { ...miss, lost: null }])
+  for (const bad of [
+    null,
+    1,
+    {},
+    { ...miss, by: 'toString' },
+    { ...miss, at: 1 },
+    { ...miss, tokens: '1' },
+    { ...miss, lost: null },
+  ])
     expect(cacheMissIn(bad)).toBeNull();
   expect(cacheMissText({ ...miss, by: 'client' }, 'en')).toBe('the client changed tools[2]');
   expect(cacheMissText({ ...miss, by: 'time' }, 'zh')).toMatch(/^\p{Script=Han}/u);

@@ -264,7 +264,7 @@ export const operationOptions = {
     label: { zh: '指明会话、项目、最终用户的请求头', en: 'Headers that name session, project, end user' },
     help: {
       zh: '请求头 → session、project 或 end_user，如 {"x-tenant":"project"}；只采信下方令牌的请求，优先于客户端自己的说明。',
-      en: 'Header → session, project or end_user, such as {"x-tenant":"project"}; believed of the keys below alone, before what clients say by themselves.',
+      en: 'Header → session, project or end_user, as {"x-tenant":"project"}; of the keys below alone, before what clients say.',
     },
     role: 100,
   }),
@@ -275,7 +275,7 @@ export const operationOptions = {
     panel: 'logs',
     label: { zh: '采信这些请求头的令牌编号', en: 'Keys whose headers are believed, by number' },
     help: {
-      zh: '每行一个令牌编号：只给自己的服务器使用的令牌，持有者不能随意填写名称。',
+      zh: '每行一个令牌编号：只有自己的服务器使用的令牌，别人无法随意填写名称。',
       en: 'One number a line: keys that your own servers alone have, so that nobody else chooses the names.',
     },
     role: 100,

@@ -186,10 +186,10 @@ const headsIn = (blocks: readonly Block[], { turns }: CacheRules): number => {
 
 /** What a cache has after a turn. Providers that cache by themselves do so for whole prompts of 1,024 tokens and more. */
 function heldAfter(usage: Usage, { mark }: CacheRules): number {
-  const told = cacheTokensOf(usage);
-  if (mark !== undefined) return told;
+  const reported = cacheTokensOf(usage);
+  if (mark !== undefined) return reported;
   const all = promptTokensOf(usage);
-  return Math.max(told, all < leastTokens ? 0 : all - (all % 128));
+  return Math.max(reported, all < leastTokens ? 0 : all - (all % 128));
 }
 
 /** The earlier turn that has most blocks of messages in common with this one; null = none has any. */

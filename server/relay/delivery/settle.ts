@@ -93,8 +93,7 @@ export function closeRequest(
       ? finish(reservation, input, end, isReported ? end.usage : null, null, missed)
       : finishCounted(core, reservation, input, end);
   keepItems(core, reservation);
-  if (isWhole && end.usage !== null)
-    noteEvidence(core, reservation, input, end.usage);
+  if (isWhole && end.usage !== null) noteEvidence(core, reservation, input, end.usage);
   return settled.then(() => endOf(core, reservation));
 }
 
