@@ -177,8 +177,6 @@ export class Reservation {
   private isGrowing = false;
   /** Whose budgets hold for it; null = nobody's. */
   private holders: readonly BudgetedHolder[] | null;
-  /** For whom it is made, '' = it does not say; null = nobody asked. */
-  private endUser: string | null = null;
   /** That budgets hold for it. */
   private tokensHeld = 0;
   private promptCounts: PromptCounts | null = null;
@@ -1053,8 +1051,8 @@ export class Reservation {
     const { budgets } = core.balances;
     const caller = { tokenId, userId: user.id, userGroup: user.group, labels: token?.labels };
     if (!budgets.boundsEndUsers(tokenId)) return budgets.of(caller);
-    this.endUser ??= namesOf(this.parsed)?.end_user ?? '';
-    return budgets.of({ ...caller, endUser: this.endUser, nodes: core.state.nodes().live });
+    const endUser = this.names?.end_user ?? '';
+    return budgets.of({ ...caller, endUser, nodes: core.state.nodes().live });
   }
 
   /** @param failed nothing was used. @returns undefined = no budget has to do with it. */
