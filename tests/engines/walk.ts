@@ -611,7 +611,7 @@ export async function fillLog({ query, engine }: Database, hoursTable: string): 
     .execute();
 }
 
-export async function theLog({ logs, usage, alerts }: Repositories): Promise<void> {
+export async function theLog({ logs, conversations, usage, alerts }: Repositories): Promise<void> {
   const filters: readonly LogFilter[] = [
     {},
     { userId: 2 },
@@ -674,6 +674,11 @@ export async function theLog({ logs, usage, alerts }: Repositories): Promise<voi
   for (const kind of nameKinds) await logs.namedGroups({}, kind, 6);
   await logs.namedGroups({ userId: 2, from: start + day }, 'session', 6);
   await logs.namesOf((await logs.list({ names: { session: 's-1' } }, 0, 4)).concat(await logs.list({}, 4, 2)));
+  await conversations.ownerOf('s-1', {});
+  await conversations.ownerOf('s-1', { id: 2, name: 'bob' });
+  await conversations.ownerOf('s-1', { id: 3 });
+  await conversations.parts({ id: 1, username: 'ann', session_id: 100 });
+  await conversations.texts(1, [100, 200, 7]);
   await logs.after(395, undefined, 10);
   await logs.after(380, 5, 10);
   await logs.find('7');
