@@ -3,6 +3,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { atFactor, channelFactorIn, isChannelFactor } from '../../server/contract/pricing/channel-factor.ts';
 import { loggedPrices } from '../../server/contract/pricing/charge.ts';
 import { compilePriceTables, resolvePrices } from '../../server/contract/pricing/tables.ts';
+import { emptyUsage } from '../../server/protocols/shared/usage.ts';
+import { reportedPrices } from '../../server/relay/admission/modifiers.ts';
+import { nothingSent } from '../../server/routing/offers.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -113,6 +116,18 @@ test('a price per call and a free group keep to the factor', () => {
   // Back again nothing is left of the factor.
   expect(call === null ? null : atFactor(atFactor(call, 0.3), 1)).toEqual(call);
   expect(call === null ? null : atFactor({ ...call, groupRatio: 0.000001 }, 0.01).groupRatio).toBe(0.000001);
+});
+
+test('another model that worked on the answer costs by the channel that served', () => {
+  const tables = compilePriceTables((name) => (name === 'ModelRatio' ? '{"m":1,"helper":2}' : '{}'), 0);
+  const pricing = { tables, group: 'default', userGroup: 'default' };
+  const plain = resolvePrices(tables, 'm', pricing);
+  if (plain === null) throw new Error('no price');
+  const part = { ...emptyUsage, kind: 'message', model: 'helper', input: 10 };
+  const details = { model: 'm', upstreamModel: 'm', modifiers: nothingSent };
+  const prices = reportedPrices(atFactor(plain, 3), pricing, details, { ...emptyUsage, input: 20, parts: [part] });
+  expect(prices.others?.get('helper')).toMatchObject({ groupRatio: 3 });
+  expect(atFactor(prices, 0.5).others?.get('helper')).toMatchObject({ groupRatio: 0.5 });
 });
 
 test.each([

@@ -254,7 +254,8 @@ test('previews and requests are alike under rules and bodies made at random', { 
     if (wire === undefined) {
       seen.refused++;
       expect(previewed, label).toBeInstanceOf(AppError);
-      expect((previewed as AppError).row.status, label).toBe(status);
+      const { row, params } = previewed as AppError;
+      expect(params.status ?? row.status, label).toBe(status);
       continue;
     }
     seen.sent++;

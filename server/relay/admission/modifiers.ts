@@ -1,5 +1,6 @@
 /** Members of a request that change what the upstream takes: which go upstream, what they may cost at most, and what they did cost. */
 
+import { atFactor } from '../../contract/pricing/channel-factor.ts';
 import { toolPrice } from '../../contract/pricing/charge.ts';
 import { priceModifiers, withModifiers } from '../../contract/pricing/modifiers.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
@@ -155,7 +156,7 @@ export function reportedPrices(
     if (model === null || models.includes(model) || others.has(model)) continue;
     const found = resolvePrices(pricing.tables, model, pricing);
     // A dated name of the model that was asked for is that model.
-    if (found !== null) others.set(model, found);
+    if (found !== null) others.set(model, atFactor(found, prices.channel?.factor ?? 1));
     else if (!models.some((name) => model.startsWith(`${name}-`))) unknown.add(`model:${model}`);
   }
   if (others.size === 0 && unknown.size === 0) return own;

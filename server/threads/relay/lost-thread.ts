@@ -11,6 +11,7 @@ import { groupStripe, holderStripe, userStripe } from '../../billing/balances/sh
 import { RateSlot } from '../../billing/balances/slot.ts';
 import type { Ledger, LedgerCommand, LogEntry } from '../../billing/ledger/commands.ts';
 import { LogType } from '../../contract/enum.ts';
+import { atFactor, channelFactorIn } from '../../contract/pricing/channel-factor.ts';
 import {
   chargedOf,
   chargeOf,
@@ -157,7 +158,9 @@ function pendingOf(deps: LostDeps, row: number): PendingBill {
   const noted = usageIn(memory, row);
   const { model, group, userGroup } = namesOf(deps, row);
   const tables = deps.state.settings.priceTables;
-  const prices = resolvePrices(tables, model, { group, userGroup, acceptUnset: true });
+  const found = resolvePrices(tables, model, { group, userGroup, acceptUnset: true });
+  const factor = channelFactorIn(deps.state.channel(get(Row.channelId))?.setting ?? {});
+  const prices = found === null ? null : atFactor(found, factor);
   if (get(Row.state) === RowState.ended) {
     const amount = get(Row.charged);
     const carried = get(Row.carried);
@@ -183,7 +186,7 @@ function detailsOf({ amount, usage, prices, carried }: PendingBill): Record<stri
       return { ...priceFields(usage, prices), carried: carried / oneUnit };
   }
   if (quotaOf(usage, prices) === amount) return priceFields(usage, prices);
-  const { surcharges: _, ...rest } = prices;
+  const { surcharges: _, channel: _channel, ...rest } = prices;
   const modelPrice = amount / prices.quotaPerUnit;
   return priceFields(emptyUsage, {
     ...rest,
