@@ -161,7 +161,16 @@ test.each([
 ])('what a lost thread delivered costs by the channel that served: %s', async (_name, channelId, amount) => {
   const all = site();
   const plain = {
-    ...{ name: 'c', type: 1, keys: ['k'], baseUrl: '', organization: '', other: '', models: ['m'], groups: ['default'] },
+    ...{
+      name: 'c',
+      type: 1,
+      keys: ['k'],
+      baseUrl: '',
+      organization: '',
+      other: '',
+      models: ['m'],
+      groups: ['default'],
+    },
     ...{ priority: 0, weight: 0, status: 1, autoBan: true, tag: '', testModel: '' },
     ...{ modelMapping: {}, statusCodeMapping: {}, paramOverride: {} },
   };
