@@ -128,3 +128,11 @@ test.each(Object.entries(lists))(
 test('maps of options are sent as they are', () => {
   expect(relevantPart({ ModelRatio: { a: 1 } }, () => true)).toBeNull();
 });
+
+test.each([
+  ['models of providers', [{ id: 5, models: [{ id: 'a' }] }]],
+  ['models with prices', [{ id: 5, pricing: { prompt: '1' } }]],
+])('rows without a name are no list of %s', (_form, rows) => {
+  expect(relevantPart(rows, () => true)).toBeNull();
+  expect(relevantPart([...rows, { ...rows[0], id: 'named' }], () => true)).not.toBeNull();
+});

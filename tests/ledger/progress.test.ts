@@ -47,7 +47,7 @@ test('a flipped byte in the middle of the log is reported with the number of mis
 
 test('an unreadable note is ignored', () => {
   const file = join(dir, 'gateway.db');
-  for (const text of ['', '{', '{"last":"x","at":1}', '[]']) {
+  for (const text of ['', '{', '{"last":"x","at":1}', '{"last":"5","at":1}', '{"last":5,"at":"1"}', '[]']) {
     writeFileSync(progressFile(file), text);
     expect(createProgress(file, { lastPosting: () => 0 }, () => 1).missing()).toBeNull();
   }

@@ -201,3 +201,11 @@ test('video is counted separately where the upstream does, and otherwise costs w
   expect(quotaOf(one('videoInput', 1000), dear)).toBe(2500);
   expect(quotaOf(one('videoInput', 1000), pricesWith({ ModelRatio: { [model]: 1 } }))).toBe(1000);
 });
+
+test('more cached tokens than the prompt has lower no reservation', () => {
+  const cheaper = pricesWith({ ModelRatio: { [model]: 10 }, CacheRatio: { [model]: 0.1 } });
+  const held = (cached: number) => reserveEstimate(cheaper, { promptTokens: 1000, cached, maxTokens: 0 });
+  expect(held(1000)).toBeGreaterThan(0);
+  expect(held(1000)).toBeLessThan(held(0));
+  expect(held(5000)).toBe(held(1000));
+});

@@ -315,3 +315,14 @@ test.skipIf(recorded.length === 0)(
     expect(seen).toBeGreaterThan(20);
   },
 );
+
+test.each([
+  ['in a choice', { choices: [{ usage: { prompt_tokens: 10, completion_tokens: 5 } }] }],
+  ['in a member of the vendor', { choices: [], x_groq: { usage: { prompt_tokens: 10, completion_tokens: 5 } } }],
+  ['at the top', { choices: [], usage: { prompt_tokens: 10, completion_tokens: 5 } }],
+])('the tier that an answer states is kept where its usage stands %s', (_place, answer) => {
+  const { readUsage } = codecs['openai-chat'].upstream;
+  const of = (more: object) => readUsage({ ...answer, ...more });
+  expect(of({})?.modifiers ?? []).toEqual([]);
+  expect(JSON.stringify(of({ service_tier: 'priority' })?.modifiers)).toContain('priority');
+});

@@ -185,6 +185,32 @@ const matroska = (track: Track, packets: readonly Buffer[], before = Buffer.allo
     ),
   ]);
 const fast = { rate: 384_000 };
+
+test.each([
+  ['by the sizes of Xiph', 2, Buffer.from([71, 71])],
+  ['by the sizes of EBML', 6, Buffer.from([0x80 | 71, 0x80 | 63])],
+])('packets that lie in one block of Matroska %s count each', (_name, lacing, sizes) => {
+  const packets = Buffer.concat([opusPacket(19), opusPacket(19), opusPacket(19)]);
+  const block = Buffer.concat([Buffer.from([0x81, 0, 0, 0x80 | lacing, 2]), sizes, packets]);
+  const track = trackEntry({ codec: 'A_OPUS', rate: 48_000, setup: opusHead });
+  const blocks = times(100, () => element(ebml.block, block));
+  const cluster = element(ebml.cluster, Buffer.concat([element(ebml.time, be(0)), blocks]));
+  const inside = [element(ebml.info, element(ebml.scale, be(1))), element(ebml.tracks, track), cluster];
+  expect(seconds(Buffer.concat([ebmlHead, element(ebml.segment, Buffer.concat(inside))]))).toBeCloseTo(6, 1);
+});
+
+test('of two tracks of sound in Matroska the longer one counts, whichever comes first', () => {
+  const samples = { codec: 'A_PCM/INT/LIT', rate: 16_000, depth: 16 };
+  const entries = Buffer.concat([trackEntry(samples, 1), trackEntry(samples, 2)]);
+  for (const longer of [1, 2]) {
+    const blocks = [1, 2].map((number) => simpleBlock(Buffer.alloc(32_000 * (number === longer ? 60 : 20)), number));
+    const cluster = element(ebml.cluster, Buffer.concat([element(ebml.time, be(0)), ...blocks]));
+    const inside = [element(ebml.info, element(ebml.scale, be(1))), element(ebml.tracks, entries), cluster];
+    const file = Buffer.concat([ebmlHead, element(ebml.segment, Buffer.concat(inside))]);
+    expect(seconds(file)).toBeCloseTo(60, 3);
+  }
+});
+
 /** E-AC-3 of 48 kHz, 6 blocks, 128 bytes. */
 const eac3 = Buffer.concat([Buffer.from([0x0b, 0x77, 0x00, 0x3f, 0x30, 0x80]), Buffer.alloc(122)]);
 /** AC-3 of 32 kbit/s and 48 kHz: 128 bytes. */
@@ -559,6 +585,17 @@ test('frames of speech in one MP4 packet, which no encoder makes, are as many as
 });
 
 describe('MP4 is charged as it plays:', () => {
+  test('edits that each play a part of the track play it once', () => {
+    const part = Buffer.concat([be(30_000), be(0), be(0x10000)]);
+    const whole = movie({
+      ...{ entry: 'mp4a', rate: 44_100, inside: esds(0x40, Buffer.from([0x12, 0x10])), count: aacPackets },
+      ...{ sizes: equal(100, aacPackets), sound: Buffer.alloc(100 * aacPackets, 1), scale: 44_100 },
+      times: box('stts', be(0), be(1), be(aacPackets), be(1024)),
+      edits: box('edts', box('elst', be(0), be(2), part, part)),
+    });
+    expect(seconds(whole)).toBeCloseTo((aacPackets * 1024) / 44_100, 6);
+  });
+
   test('Opus of 20 ms, by its packets', () =>
     expect(
       seconds(

@@ -85,3 +85,14 @@ test.each([
 ])('of the setting %j', (setting, prompt) => {
   expect(systemPromptOf({ setting })).toEqual(prompt);
 });
+
+test('an empty spelling beside the one with words is not the one that is changed', () => {
+  const own = { parts: [{ text: 'Theirs.' }] };
+  const place = { member: 'systemInstruction', form: 'parts' } as const;
+  const body = { system_instruction: null, systemInstruction: own };
+  expect(promptedBody(body, place, alone)).toBe(body);
+  expect(promptedBody(body, place, before)).toEqual({
+    ...body,
+    systemInstruction: { parts: [{ text: 'Ours.' }, { text: 'Theirs.' }] },
+  });
+});
