@@ -9,6 +9,7 @@ import { connectionRows } from './connection/rows.ts';
 import { dataRows } from './data/rows.ts';
 import { helpRows } from './help/rows.ts';
 import { importRows } from './import/rows.ts';
+import { invoiceRows } from './invoice/rows.ts';
 import { logRows } from './logs/rows.ts';
 import { modelRows } from './model/rows.ts';
 import { nodeRows } from './node/rows.ts';
@@ -36,6 +37,7 @@ export const commands: readonly CommandRow[] = [
   ...budgetRows,
   ...redemptionRows,
   ...paymentRows,
+  ...invoiceRows,
   ...optionRows,
   ...ratioRows,
   ...modelRows,

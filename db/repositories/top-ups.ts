@@ -1,11 +1,13 @@
 /** Orders of the online top-up and the inbox of payment callbacks. An order is paid by the ledger alone. */
-import type { Insertable, Selectable } from 'kysely';
+import type { ExpressionBuilder, Insertable, Selectable } from 'kysely';
 import type { Database } from '../open.ts';
-import type { CallbacksTable, TopUpsTable } from '../schema/tables.ts';
+import type { CallbacksTable, Schema, TopUpsTable } from '../schema/tables.ts';
 
 export type TopUpRow = Selectable<TopUpsTable> & {
   /** null = no such user. */
   readonly username: string | null;
+  /** Number of its invoice; null = none. */
+  readonly invoice: string | null;
 };
 export type CallbackRow = Selectable<CallbacksTable>;
 
@@ -27,6 +29,13 @@ export interface TopUpSum {
 
 export function createTopUpsRepository({ query }: Database) {
   const withUser = () => query.selectFrom('top_ups').leftJoin('users', 'users.id', 'top_ups.user_id');
+  const invoiceOf = (eb: ExpressionBuilder<Schema, 'top_ups'>) =>
+    eb
+      .selectFrom('invoices')
+      .select('invoices.name')
+      .whereRef('invoices.trade_no', '=', 'top_ups.trade_no')
+      .where('invoices.kind', '=', 'invoice')
+      .as('invoice');
   const orders = ({ userId, keyword = '', status = '' }: TopUpFilter) =>
     withUser()
       .$if(userId !== undefined, (q) => q.where('top_ups.user_id', '=', userId as number))
@@ -48,7 +57,11 @@ export function createTopUpsRepository({ query }: Database) {
       await query.insertInto('top_ups').values(row).execute();
     },
     find: (tradeNo: string): Promise<TopUpRow | undefined> =>
-      withUser().selectAll('top_ups').select('users.username').where('trade_no', '=', tradeNo).executeTakeFirst(),
+      withUser()
+        .selectAll('top_ups')
+        .select('users.username')
+        .select(invoiceOf)
+        .where('trade_no', '=', tradeNo).executeTakeFirst(),
     /** An order that has expired; a payment that arrives all the same still counts. */
     expire: async (tradeNo: string): Promise<void> => {
       await query
@@ -71,6 +84,7 @@ export function createTopUpsRepository({ query }: Database) {
       const rows = await orders(filter)
         .selectAll('top_ups')
         .select('users.username')
+        .select(invoiceOf)
         .orderBy('top_ups.id', 'desc')
         .offset(offset)
         .limit(limit)

@@ -248,6 +248,57 @@ const shared: readonly SharedMigration[] = [
     statements: ({ text }) => [`ALTER TABLE audit ADD COLUMN changes ${text} NOT NULL DEFAULT ''`],
   },
   {
+    // Invoices of paid orders, what they say of their buyers, statements by mail, links to both.
+    name: '0026-paper',
+    statements: ({ integer, text, serial, rowed }) => [
+      `ALTER TABLE top_ups ADD COLUMN refunded ${integer} NOT NULL DEFAULT 0`,
+      `CREATE TABLE invoices (
+  id ${serial},
+  kind ${text} NOT NULL CHECK (kind IN ('invoice', 'credit_note')),
+  year ${integer} NOT NULL,
+  number ${integer} NOT NULL CHECK (number > 0),
+  name ${text} NOT NULL UNIQUE,
+  user_id ${integer} NOT NULL,
+  trade_no ${text} NOT NULL,
+  issued_at ${integer} NOT NULL,
+  document ${text} NOT NULL,
+  hash ${text} NOT NULL,
+  UNIQUE (kind, year, number)
+)${rowed}`,
+      'CREATE INDEX invoices_user ON invoices (user_id, id)',
+      'CREATE INDEX invoices_order ON invoices (trade_no)',
+      `CREATE TABLE buyers (
+  user_id ${integer} PRIMARY KEY,
+  name ${text} NOT NULL,
+  address ${text} NOT NULL,
+  tax_id ${text} NOT NULL,
+  updated_at ${integer} NOT NULL
+)${rowed}`,
+      `CREATE TABLE statement_mails (
+  id ${serial},
+  user_id ${integer} NOT NULL,
+  kind ${text} NOT NULL,
+  subject ${text} NOT NULL,
+  sent ${text} NOT NULL,
+  created_at ${integer} NOT NULL,
+  UNIQUE (user_id, kind, subject)
+)${rowed}`,
+      `CREATE TABLE document_links (
+  id ${serial},
+  token_hash ${text} NOT NULL UNIQUE,
+  user_id ${integer} NOT NULL,
+  kind ${text} NOT NULL,
+  subject ${text} NOT NULL,
+  created_at ${integer} NOT NULL,
+  expires_at ${integer} NOT NULL,
+  revoked_at ${integer} NOT NULL DEFAULT 0,
+  opened ${integer} NOT NULL DEFAULT 0,
+  opened_at ${integer} NOT NULL DEFAULT 0
+)${rowed}`,
+      'CREATE INDEX document_links_user ON document_links (user_id, id)',
+    ],
+  },
+  {
     // Under the field's word. A table made anew has the names of its constraints from its own, on both engines.
     name: '0027-unsupported',
     statements: ({ integer, text, rowless: withoutRowid, followNew }) => [

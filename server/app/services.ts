@@ -62,6 +62,7 @@ import { createSessions, type SessionsService } from '../domain/sessions/service
 import { createSignUps } from '../domain/sessions/sign-ups.ts';
 import { createSetup } from '../domain/setup/service.ts';
 import { createProgramSignIns, type SignIns } from '../domain/sign-ins/service.ts';
+import { createInvoices, type InvoicesService } from '../domain/invoices/service.ts';
 import { createStatements, type StatementsService } from '../domain/statements/service.ts';
 import { createStatus } from '../domain/status/service.ts';
 import { createUnknownProxy, type UnknownProxy } from '../domain/status/unknown-proxy.ts';
@@ -155,6 +156,7 @@ export interface Services {
   readonly logs: LogsService;
   readonly conversations: ConversationsService;
   readonly statements: StatementsService;
+  readonly invoices: InvoicesService;
   /** Printed at start; null once set up. */
   readonly setupCode: string | null;
   readonly storage: () => StorageStatus;
@@ -318,6 +320,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     }),
   });
   const virtualModels = createVirtualModels(deps);
+  const invoices = createInvoices({ ...deps, options });
   const chains = createChainExplanation({
     channels: createChannelsRepository(deps.database),
     virtualModels: virtualModels.list,
@@ -374,7 +377,8 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     checkForUpdate: () => checkForUpdate(options.get('general_setting.release_url'), deps.version, deps.fetch),
     chatLinks: createChatLinks({ options, tokens }),
     redemptions: createRedemptions({ ...deps, options, affiliate }),
-    wallet: createWallet({ ...deps, options, users, affiliate }),
+    wallet: createWallet({ ...deps, options, users, affiliate, invoices }),
+    invoices,
     affiliate,
     backups,
     ...createNotifications({

@@ -79,6 +79,8 @@ export interface LedgerStats {
   readonly wrongTopUps: readonly string[];
   readonly wrongTransfers: readonly string[];
   readonly wrongAmounts: readonly string[];
+  readonly invoices: number;
+  readonly wrongInvoices: readonly string[];
   /** Where budgets are. */
   readonly budgets?: number;
   readonly wrongBudgets?: readonly string[];

@@ -144,8 +144,8 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   return format;
 }
 
-/** Days since 1 January 1970 by the zone's calendar. */
-function localDay(at: number, zone: string): number {
+/** Days since 1 January 1970 by the zone's calendar. @param at epoch seconds. */
+export function localDay(at: number, zone: string): number {
   if (zone === '') return Math.floor(at / daySeconds);
   let [year, month, day] = [1970, 1, 1];
   for (const { type, value } of formatOf(zone).formatToParts(at * 1000)) {
@@ -156,8 +156,8 @@ function localDay(at: number, zone: string): number {
   return Date.UTC(year, month - 1, day) / 1000 / daySeconds;
 }
 
-/** Its first second in the zone: some days do not begin at midnight. */
-function startOfDay(day: number, zone: string): number {
+/** Its first second in the zone: some days do not begin at midnight. @param day since 1 January 1970. */
+export function startOfDay(day: number, zone: string): number {
   if (zone === '') return day * daySeconds;
   // Invariant: `low` is before it, `high` is not.
   let low = day * daySeconds - zoneReach;

@@ -114,6 +114,10 @@ export const topUpOrderShape = z.object({
   status: z.string(),
   create_time: int,
   complete_time: int,
+  /** Given back of the money, `0.00`. */
+  refunded: z.string(),
+  /** Number of its invoice, '' = none. */
+  invoice: z.string(),
 });
 export type TopUpOrder = z.infer<typeof topUpOrderShape>;
 

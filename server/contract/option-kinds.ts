@@ -1,6 +1,6 @@
 /** The kinds an option value can have: each checks the stored text and says in both languages what is wrong with it. */
 import { isAddressPart } from './address-part.ts';
-import { type DefaultBudget, defaultBudgetIn } from './budgets.ts';
+import { type DefaultBudget, defaultBudgetIn, isZone } from './budgets.ts';
 import { isHeaderName, mayPass } from './header-override.ts';
 import { type HeaderKind, headerKinds, type NameHeaders } from './names.ts';
 import { isNetwork } from './networks.ts';
@@ -123,6 +123,17 @@ const strings = (value: unknown): string[] =>
     : typeof value === 'object' && value !== null
       ? Object.values(value).flatMap(strings)
       : [];
+
+/** Name of a time zone; nothing is UTC. */
+export const zone: OptionKind<string> = {
+  name: 'text',
+  clean: (value) => value.trim(),
+  check: (value) =>
+    isZone(value.trim())
+      ? null
+      : { zh: '必须是时区名称，如 Asia/Shanghai', en: 'must be the name of a time zone, such as Europe/Berlin' },
+  parse: (value) => value.trim(),
+};
 
 export const currency: OptionKind<string> = {
   name: 'text',

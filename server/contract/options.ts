@@ -9,12 +9,14 @@ import { pricingOptions } from './options/pricing.ts';
 import { rateLimitsOptions } from './options/rate-limits.ts';
 import type { OptionRow } from './options/row.ts';
 import { signInOptions } from './options/sign-in.ts';
+import { invoiceOptions } from './options/invoices.ts';
 import { siteOptions } from './options/site.ts';
 
 /** In the order of the settings page. */
 export const options = {
   ...signInOptions,
   ...siteOptions,
+  ...invoiceOptions,
   ...contentOptions,
   ...operationOptions,
   ...alertOptions,

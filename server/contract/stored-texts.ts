@@ -22,6 +22,10 @@ export const storedTexts = {
     zh: '使用在线充值成功，充值金额: {quota}，支付金额：{paid}',
     en: 'Online top-up of {quota}, paid {paid}',
   },
+  orderRefunded: {
+    zh: '充值订单退款 {paid}，扣回 {quota}',
+    en: 'Refund of {paid} of a top-up, {quota} taken back',
+  },
   welcome: { zh: '新用户注册赠送 {quota}', en: 'Welcome bonus of {quota}' },
   invited: { zh: '使用邀请码赠送 {quota}', en: 'Bonus of {quota} for using an invitation' },
   inviter: { zh: '邀请用户赠送 {quota}', en: 'Reward of {quota} for inviting a user' },

@@ -184,6 +184,11 @@ export function everywhere({ file, upstream }: Facts): readonly (readonly string
     ['task', 'get', 'x'],
     ['payment', 'list'],
     ['payment', 'callbacks'],
+    ['invoice', 'list'],
+    ['invoice', 'list', '--user', 'ann', '--kind', 'credit_note'],
+    ['invoice', 'get', 'INV-2026-000001'],
+    ['invoice', 'buyer', '--name', 'Root Ltd.', '--address', 'Street 1\\nCity', '--tax-id', 'T1'],
+    ['invoice', 'buyer'],
     ['alert', 'list'],
     ['alert', 'test'],
     ['node', 'list'],
@@ -256,6 +261,7 @@ export function onMachine({ file }: Facts): readonly (readonly string[])[] {
     ['logs', 'explain', '9999'],
     ['drawing', 'get', 'x'],
     ['payment', 'complete', 'x', '--yes'],
+    ['payment', 'refund', 'x', '--money', '1.00', '--yes'],
     ['channel', 'import', file('channels.json', '[{"name":"in","type":1,"key":"sk-canary-import","models":"m"}]')],
   ];
 }

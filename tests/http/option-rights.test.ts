@@ -6,6 +6,7 @@ import { type ApiFixture, createApiFixture, type Headers } from '../support/api.
 const signIn = 'how people get in';
 const mail = 'who sends the letters that carry sign-in links';
 const payment = 'what is paid, to whom, and how a payment is proven';
+const invoices = 'what a document about a payment says, and who issues it';
 const money = 'what an amount means when somebody pays';
 const secret = 'a secret, or what decides where one is sent';
 const address = 'an address that browsers, letters or services of others follow in the site’s name';
@@ -82,6 +83,15 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   StripeWebhookSecret: [100, secret],
   StripeUnitPrice: [100, payment],
   StripeCurrency: [100, payment],
+  'invoice.seller_name': [100, invoices],
+  'invoice.seller_address': [100, invoices],
+  'invoice.seller_tax_id': [100, invoices],
+  'invoice.tax_name': [100, invoices],
+  'invoice.tax_rate': [100, invoices],
+  'invoice.note': [100, invoices],
+  'invoice.time_zone': [100, invoices],
+  'invoice.bills_afterwards': [100, invoices],
+  'invoice.mail_statements': [100, invoices],
   MinTopUp: [100, payment],
   TopupGroupRatio: [100, payment],
   CustomCallbackAddress: [100, address],

@@ -16,6 +16,7 @@ const known = (more: Partial<Known> = {}): Known => ({
   postings: new Map(),
   codes: new Map(),
   orders: new Map(),
+  invoices: new Map(),
   names: new Set(),
   nameCounts: new Map(),
   ...more,

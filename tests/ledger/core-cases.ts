@@ -1,9 +1,10 @@
 /** What the rules must decide, case by case, spelt out. Also the measure of `scripts/lab/mutate/ledger.ts`: a changed rule must fail here. */
 import { strict as assert } from 'node:assert';
-import type { LedgerCommand, LogEntry } from '../../server/billing/ledger/commands.ts';
+import { type Adjust, type LedgerCommand, type LogEntry, orderRefundRef } from '../../server/billing/ledger/commands.ts';
 import type { Decision, Effects, LedgerState, Posting } from '../../server/billing/ledger/core.ts';
+import { issued } from '../../server/billing/ledger/invoices.ts';
 import { maxQuota } from '../../server/contract/pricing/charge.ts';
-import { deduct, grant, log, redeem, refund, reserve, reward, settle, topUp, transfer } from './support.ts';
+import { deduct, grant, invoiceDraft, log, redeem, refund, reserve, reward, settle, topUp, transfer } from './support.ts';
 
 export type Core = Pick<typeof import('../../server/billing/ledger/core.ts'), 'decide' | 'duplicateOf'>;
 
@@ -44,11 +45,21 @@ const state: LedgerState = {
     })[id],
   order: (tradeNo) =>
     ({
-      T1: { status: 'pending', userId: 1, quota: 700 },
-      T2: { status: 'expired', userId: 1, quota: 700 },
-      T3: { status: 'success', userId: 1, quota: 700 },
+      T1: { status: 'pending', userId: 1, quota: 700, money: 7300, refunded: 0 },
+      T2: { status: 'expired', userId: 1, quota: 700, money: 7300, refunded: 0 },
+      T3: { status: 'success', userId: 1, quota: 700, money: 7300, refunded: 0 },
+      T5: { status: 'success', userId: 1, quota: 60, money: 100, refunded: 50 },
     })[tradeNo],
+  lastInvoice: (kind, year) =>
+    kind === 'invoice' && year === 2026 ? { number: 41, hash: 'h41' } : { number: 0, hash: '' },
 };
+
+const invoice = invoiceDraft('T1', 1, 7300);
+const creditNote = { ...invoiceDraft('T5', 1, -1), kind: 'credit_note', corrects: 'INV-2026-000007' } as const;
+const orderRefund = (refunded: number, before: number, amount: number, tradeNo = 'T5', userId = 1): Adjust => ({
+  ...deduct(orderRefundRef(tradeNo, refunded), userId, amount),
+  order: { tradeNo, refunded, before, invoice: null },
+});
 
 const writes = (effects: Partial<Effects>): Decision => ({
   kind: 'write',
@@ -290,10 +301,49 @@ const cases = (max: number): readonly (readonly [string, LedgerCommand, Decision
         topUp(tradeNo, 1, 700, 3),
         writes({
           posting: moved(`topup:${tradeNo}`, -1, 1, 700, 'topup'),
-          mark: { kind: 'order', tradeNo, callbackId: 3, at: 10_000 },
+          mark: { kind: 'order', tradeNo, callbackId: 3, at: 10_000, invoice: null },
         }),
       ] as const,
   ),
+  [
+    'pay with an invoice',
+    { ...topUp('T1', 1, 700, 3), invoice },
+    writes({
+      posting: moved('topup:T1', -1, 1, 700, 'topup'),
+      mark: {
+        ...{ kind: 'order', tradeNo: 'T1', callbackId: 3, at: 10_000 },
+        invoice: issued(invoice, { number: 41, hash: 'h41' }),
+      },
+    }),
+  ],
+  [
+    'give back the rest of an order',
+    orderRefund(100, 50, 30),
+    writes({
+      posting: moved('orderrefund:T5:100', 1, -5, 30, 'deduct'),
+      mark: { kind: 'order_refund', tradeNo: 'T5', refunded: 100, invoice: null },
+    }),
+  ],
+  [
+    'give back a part of an order, its quota rounded up',
+    { ...orderRefund(51, 50, 1), order: { tradeNo: 'T5', refunded: 51, before: 50, invoice: creditNote } },
+    writes({
+      posting: moved('orderrefund:T5:51', 1, -5, 1, 'deduct'),
+      mark: {
+        ...{ kind: 'order_refund', tradeNo: 'T5', refunded: 51 },
+        invoice: issued(creditNote, { number: 0, hash: '' }),
+      },
+    }),
+  ],
+  ['give back more than was paid', orderRefund(101, 50, 31), refuses('mismatch', 'given back 50 of 100')],
+  ['give back what was given back', orderRefund(100, 0, 60), refuses('mismatch', 'given back 50 of 100')],
+  ['give back less than was', orderRefund(49, 50, 1), refuses('mismatch', 'given back 50 of 100')],
+  ['give back another quota', orderRefund(100, 50, 29), refuses('mismatch', 'given back 50 of 100')],
+  ["give back another's", orderRefund(100, 50, 30, 'T5', 2), refuses('mismatch', 'given back 50 of 100')],
+  ['give back what was not paid', orderRefund(100, 0, 10, 'T1'), refuses('closed', 'order T1')],
+  ['give back no order', orderRefund(100, 0, 10, 'T4'), refuses('closed', 'order T4')],
+  ['give back under another ref', { ...orderRefund(100, 50, 30), ref: 'x' }, refuses('invalid', 'ref x')],
+  ['give back more than the balance', orderRefund(7300, 0, 700, 'T3'), refuses('insufficient', 'balance 100')],
   ['pay a paid order', topUp('T3', 1, 700), refuses('closed', 'order T3')],
   ['pay no order', topUp('T4', 1, 700), refuses('closed', 'order T4')],
   ['pay for another', topUp('T1', 2, 700), refuses('mismatch', 'order of another content')],

@@ -19,6 +19,7 @@ import {
   topUpRef,
 } from '../../server/billing/ledger/commands.ts';
 import { type InvariantReport, logReport, reportsOf } from '../../server/billing/ledger/verify.ts';
+import type { InvoiceDraft } from '../../server/contract/invoice.ts';
 import { recompute } from '../../server/contract/pricing/charge.ts';
 
 export async function openBooks(file = ':memory:'): Promise<SqliteDatabase> {
@@ -147,6 +148,15 @@ export const topUp = (tradeNo: string, userId: number, amount: number, callbackI
   callbackId,
   at,
   log: null,
+});
+
+/** @param gross smallest units, 19 % of tax in them. */
+export const invoiceDraft = (tradeNo: string, userId: number, gross: number): InvoiceDraft => ({
+  ...{ kind: 'invoice', issued_at: 1_795_000_000, date: '2026-11-18', corrects: '', trade_no: tradeNo, method: 'stripe' },
+  seller: { name: 'Seller', address: 'Street 1\nCity', tax_id: 'T1' },
+  buyer: { name: 'Buyer', address: '', tax_id: '', user_id: userId, username: `u${userId}` },
+  ...{ currency: 'usd', minor: 100, gross, net: gross, tax: 0, tax_name: '', tax_rate: '' },
+  ...{ quota: 700, quota_per_unit: 500_000, in_currency: true, note: '' },
 });
 
 export const transfer = (nonce: string, userId: number, amount: number): Transfer => ({

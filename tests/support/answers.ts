@@ -5,6 +5,7 @@ import type { InputOf, OutputOf } from '../../server/contract/endpoint.ts';
 import type { EndpointId, EndpointOf } from '../../server/contract/endpoints/index.ts';
 import type { Conversation } from '../../server/contract/endpoints/log.ts';
 import type { Channel, Log, Redemption, Token, TopUpOrder, User } from '../../server/contract/entities.ts';
+import type { InvoiceRow } from '../../server/contract/invoice.ts';
 import { optionKeys, optionRow } from '../../server/contract/options.ts';
 import type { Status } from '../../web/shell/status.ts';
 
@@ -434,12 +435,32 @@ const order = (id: number, more: Partial<TopUpOrder>): TopUpOrder => ({
   status: 'success',
   create_time: now - 2 * day,
   complete_time: now - 2 * day + 50,
+  refunded: '0.00',
+  invoice: '',
   ...more,
 });
 const orders: readonly TopUpOrder[] = [
-  order(51, {}),
+  order(51, { invoice: 'INV-2026-000012' }),
   order(52, { status: 'pending', complete_time: 0, create_time: now - 3 * minute }),
   order(53, { status: 'expired', complete_time: 0, payment_method: 'stripe', money: '10.00', currency: 'USD' }),
+];
+
+const invoice: Output<'invoice.get'> = {
+  ...{ kind: 'invoice', number: 'INV-2026-000012', issued_at: now - 2 * day + 50, date: '2026-11-24', corrects: '' },
+  ...{ trade_no: 'T202611260051', method: 'epay:alipay' },
+  seller: { name: 'Acme Ltd.', address: '1 High Street\nLondon', tax_id: 'GB123456789' },
+  buyer: { name: 'Mira GmbH', address: 'Weg 1\n10115 Berlin', tax_id: 'DE123456789', user_id: 7, username: 'mira' },
+  ...{ currency: 'cny', minor: 100, gross: 7300, net: 6134, tax: 1166, tax_name: 'VAT', tax_rate: '19' },
+  ...{ quota: 10 * unit, quota_per_unit: unit, in_currency: true, note: 'Thank you.' },
+};
+const invoiceRow = (id: number, more: Partial<InvoiceRow>): InvoiceRow => ({
+  ...{ id, number: invoice.number, kind: 'invoice', user_id: 7, username: 'mira', trade_no: invoice.trade_no },
+  ...{ corrects: '', date: invoice.date, money: '73.00', currency: 'cny', issued_time: invoice.issued_at },
+  ...more,
+});
+const invoices: readonly InvoiceRow[] = [
+  invoiceRow(2, { number: 'CN-2026-000001', kind: 'credit_note', corrects: invoice.number, money: '-23.00' }),
+  invoiceRow(1, {}),
 ];
 
 const spread = { mean: 500, p50: 520, p95: 1870 };
@@ -1384,6 +1405,12 @@ export const done: Answers = {
   'wallet.pay': { message: 'success', data: { pid: '1', sign: 'x' }, url: 'https://pay.example/submit' },
   'wallet.stripe_pay': { message: 'success', data: { pay_link: 'https://pay.example/stripe' } },
   'wallet.complete': orders[0] as TopUpOrder,
+  'wallet.refund': { ...(orders[0] as TopUpOrder), refunded: '73.00' },
+  'invoice.list': page(invoices),
+  'invoice.list_self': page(invoices),
+  'invoice.get': invoice,
+  'invoice.buyer': { name: 'Mira GmbH', address: 'Weg 1\n10115 Berlin', tax_id: 'DE123456789' },
+  'invoice.save_buyer': { name: 'Mira GmbH', address: 'Weg 1\n10115 Berlin', tax_id: 'DE123456789' },
   'option.set': { result: 'updated' },
   'option.reset': { result: 'updated' },
   'option.reset_ratios': { version: 103 },
@@ -1482,6 +1509,8 @@ export const empty: Answers = {
   'wallet.orders_self': page([]),
   'wallet.orders': { ...page([]), sums: [] },
   'wallet.callbacks': page([]),
+  'invoice.list': page([]),
+  'invoice.list_self': page([]),
   'drawing.list': [],
   'drawing.self': [],
   'task.list': [],

@@ -73,6 +73,7 @@ test.each([
   const row = {
     ...{ id: 1, user_id: 7, username: 'mira', trade_no: 'T1', payment_method: 'stripe', amount: 10, money: '5.00' },
     ...{ currency: 'usd', quota: 5_000_000, create_time: 1_795_000_000, complete_time: 0, status },
+    ...{ refunded: '0.00', invoice: '' },
   };
   const page = rendered(<DataTable caption="x" rows={[row]} columns={columns} list={list} empty={null} />, {
     answers: { status: { quota_per_unit: 500_000, display_in_currency: true } },

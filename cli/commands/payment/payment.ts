@@ -34,3 +34,24 @@ export const complete: CommandRun = async (context, _flags, tradeNo) => {
     order.trade_no,
   );
 };
+
+export const refund: CommandRun = async (context, flags, tradeNo) => {
+  const money = text(flags.money);
+  await context.confirm(
+    context.say(
+      `登记订单 ${tradeNo} 退款${money === undefined ? '' : ` ${money}`}并扣回额度？`,
+      `Note a refund of ${money ?? 'all that is left'} of order ${tradeNo}, and take its quota back?`,
+    ),
+  );
+  const order = await (await context.client()).call('wallet.refund', { trade_no: tradeNo, money });
+  context.output.object(
+    order,
+    [
+      context.say(
+        `${order.trade_no} 已退款 ${order.refunded} / ${order.money} ${order.currency.toUpperCase()}`,
+        `${order.trade_no} gave back ${order.refunded} of ${order.money} ${order.currency.toUpperCase()}`,
+      ),
+    ],
+    order.trade_no,
+  );
+};

@@ -35,4 +35,19 @@ export const paymentRows: readonly CommandRow[] = [
     examples: ['payment complete USR1NO0123456789ab1790000000', 'payment complete USR1NO0123456789ab1790000000 --yes'],
     load: async () => (await import('./payment.ts')).complete,
   },
+  {
+    name: 'payment refund',
+    argument: '<trade-no>',
+    zh: '登记订单退款：扣回相应额度并开具红字发票（不会通知支付平台）',
+    en: 'note that an order was given back: takes its quota back and makes a credit note; the payment service is not told',
+    flags: [
+      {
+        flag: '--money <amount>',
+        zh: '订单货币的金额，如 3.50（默认：全部余下金额）',
+        en: 'in the currency of the order, such as 3.50 (default: all that is left)',
+      },
+    ],
+    examples: ['payment refund USR1NO0123456789ab1790000000', 'payment refund USR1NO0123456789ab1790000000 --money 3.50'],
+    load: async () => (await import('./payment.ts')).refund,
+  },
 ];

@@ -17,12 +17,13 @@ import {
   type Effects,
   type LedgerState,
 } from '../../../server/billing/ledger/core.ts';
+import { noInvoice } from '../../../server/billing/ledger/invoices.ts';
 import type { HeldLog, LeaseKind, Outcome, UnspentLease } from '../../../server/billing/ports.ts';
 import type { Statement } from '../../postgres/line.ts';
 import { NameMemory, type NameTable, numbered } from '../names.ts';
 import { type AccountAfter, eventOf } from '../sqlite/events.ts';
 import { createTotals, type Totals } from '../totals.ts';
-import { type EndRow, type Known, leaseKey, nameKey, noteRef } from './known.ts';
+import { type EndRow, invoiceSeries, type Known, leaseKey, nameKey, noteRef } from './known.ts';
 import { newWrites, statementsFor, type Writes } from './writes.ts';
 
 export interface BatchOutcome extends Outcome {
@@ -243,6 +244,7 @@ function createBatchState(known: Known, leaseWrites: LeaseWrites, totals: Totals
   const postings = new Map(known.postings);
   const codes = new Map(known.codes);
   const orders = new Map(known.orders);
+  const invoices = new Map(known.invoices);
   let visible: VisibleBalance = 'all';
 
   const balanceOf = (account: number): number => {
@@ -268,6 +270,7 @@ function createBatchState(known: Known, leaseWrites: LeaseWrites, totals: Totals
     },
     code: (id) => codes.get(id),
     order: (tradeNo) => orders.get(tradeNo),
+    lastInvoice: (kind, year) => invoices.get(invoiceSeries(kind, year)) ?? noInvoice,
   };
 
   return {
@@ -290,7 +293,12 @@ function createBatchState(known: Known, leaseWrites: LeaseWrites, totals: Totals
       } else if (mark.kind === 'order') {
         const order = orders.get(mark.tradeNo);
         if (order !== undefined) orders.set(mark.tradeNo, { ...order, status: 'success' });
+      } else if (mark.kind === 'order_refund') {
+        const order = orders.get(mark.tradeNo);
+        if (order !== undefined) orders.set(mark.tradeNo, { ...order, refunded: mark.refunded });
       }
+      if ((mark.kind === 'order' || mark.kind === 'order_refund') && mark.invoice !== null)
+        invoices.set(invoiceSeries(mark.invoice.kind, mark.invoice.year), mark.invoice);
     },
   };
 }

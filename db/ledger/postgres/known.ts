@@ -1,7 +1,9 @@
 /** What a batch has to know before anything of it is decided: its rows, locked in the one order that every node keeps, accounts before tokens before codes and orders. */
 import { affiliateAccount, type LedgerCommand, refundRef } from '../../../server/billing/ledger/commands.ts';
-import type { Posting } from '../../../server/billing/ledger/core.ts';
+import type { PaidOrder, Posting } from '../../../server/billing/ledger/core.ts';
+import type { LastInvoice } from '../../../server/billing/ledger/invoices.ts';
 import type { LeaseKind } from '../../../server/billing/ports.ts';
+import { type InvoiceDraft, yearOf } from '../../../server/contract/invoice.ts';
 import { numbers, texts } from '../../postgres/arrays.ts';
 import type { Answer, Statement } from '../../postgres/line.ts';
 import { NameMemory, type UnknownName, unknownNames } from '../names.ts';
@@ -39,7 +41,9 @@ export interface Known {
   readonly holds: ReadonlyMap<string, ReserveRow>;
   readonly postings: ReadonlyMap<string, Posting>;
   readonly codes: ReadonlyMap<number, { readonly status: number; readonly quota: number }>;
-  readonly orders: ReadonlyMap<string, { readonly status: string; readonly userId: number; readonly quota: number }>;
+  readonly orders: ReadonlyMap<string, PaidOrder>;
+  /** The last ones, by `invoiceSeries`. */
+  readonly invoices: ReadonlyMap<string, LastInvoice>;
   /** By `nameKey`, of those that were not known before. */
   readonly names: ReadonlySet<string>;
   /** How many of a user's names were new on a day, by `nameKey` too. */
@@ -47,6 +51,8 @@ export interface Known {
 }
 
 export const nameKey = (userId: number, id: number): string => `${userId} ${id}`;
+
+export const invoiceSeries = (kind: string, year: number): string => `${kind} ${year}`;
 
 export const leaseKey = (kind: LeaseKind, subject: number, epoch: number): string => `${kind} ${subject} ${epoch}`;
 
@@ -66,6 +72,8 @@ interface Needed {
   readonly postings: Set<string>;
   readonly codes: Set<number>;
   readonly orders: Set<string>;
+  /** By `invoiceSeries`. */
+  readonly invoices: Map<string, InvoiceDraft>;
   moves: boolean;
 }
 
@@ -78,6 +86,7 @@ function requestedBy(commands: readonly LedgerCommand[]): Needed {
     postings: new Set(),
     codes: new Set(),
     orders: new Set(),
+    invoices: new Map(),
     moves: false,
   };
   for (const command of commands) wantOf(command, needed);
@@ -108,8 +117,9 @@ function wantOf(command: LedgerCommand, needed: Needed): void {
   }
   if (command.type === 'grant' || command.type === 'deduct') {
     if (command.from !== undefined) needed.accounts.add(command.from);
+    if (command.order !== undefined) wantOrder(needed, command.order.tradeNo, command.order.invoice);
   } else if (command.type === 'redeem') needed.codes.add(command.redemptionId);
-  else if (command.type === 'topup') needed.orders.add(command.tradeNo);
+  else if (command.type === 'topup') wantOrder(needed, command.tradeNo, command.invoice ?? null);
   else if (command.type === 'refund') {
     needed.postings.add(command.of);
     needed.postings.add(refundRef(command.of));
@@ -118,6 +128,11 @@ function wantOf(command: LedgerCommand, needed: Needed): void {
     needed.accounts.add(affiliateAccount(command.userId));
     if (command.type === 'reward') needed.accountParts.add(affiliateAccount(command.userId));
   }
+}
+
+function wantOrder(needed: Needed, tradeNo: string, invoice: InvoiceDraft | null): void {
+  needed.orders.add(tradeNo);
+  if (invoice !== null) needed.invoices.set(invoiceSeries(invoice.kind, yearOf(invoice)), invoice);
 }
 
 type Reader = (rows: Answer['rows']) => void;
@@ -140,7 +155,8 @@ export function readsFor(
     holds: new Map<string, ReserveRow>(),
     postings: new Map<string, Posting>(),
     codes: new Map<number, { status: number; quota: number }>(),
-    orders: new Map<string, { status: string; userId: number; quota: number }>(),
+    orders: new Map<string, PaidOrder>(),
+    invoices: new Map<string, LastInvoice>(),
     names: new Set<string>(),
     nameCounts: new Map<string, number>(),
   };
@@ -219,6 +235,26 @@ function queryNames(
   );
 }
 
+/** An arbitrary advisory lock number, used for nothing else in this database. */
+const invoiceLock = 7_104_526_903;
+
+/** Numbers have no gap: one transaction at a time gives them, whichever node it is of, and what the one before committed is seen. */
+function queryInvoices(
+  drafts: readonly InvoiceDraft[],
+  known: Mutable<Pick<Known, 'invoices'>>,
+  ask: (text: string, values: readonly unknown[], reader: Reader) => void,
+): void {
+  ask(`SELECT pg_advisory_xact_lock(${invoiceLock})::text AS locked`, [], () => undefined);
+  ask(
+    `SELECT DISTINCT ON (i.kind, i.year) i.kind, i.year, i.number, i.hash FROM unnest($1::text[], $2::bigint[]) AS v(kind, year)
+      JOIN invoices i ON i.kind = v.kind AND i.year = v.year ORDER BY i.kind, i.year, i.number DESC`,
+    [texts(drafts.map(({ kind }) => kind)), numbers(drafts.map(yearOf))],
+    (rows) => {
+      for (const { kind, year, ...last } of rows) known.invoices.set(invoiceSeries(kind, year), last);
+    },
+  );
+}
+
 function queryState(
   needed: Needed,
   known: Mutable<Known>,
@@ -257,12 +293,13 @@ function queryState(
     );
   if (needed.orders.size > 0)
     ask(
-      'SELECT trade_no, status, user_id AS "userId", quota FROM top_ups WHERE trade_no = ANY($1::text[]) ORDER BY id FOR UPDATE',
+      'SELECT trade_no, status, user_id AS "userId", quota, money, refunded FROM top_ups WHERE trade_no = ANY($1::text[]) ORDER BY id FOR UPDATE',
       [texts([...needed.orders])],
       (rows) => {
         for (const { trade_no: tradeNo, ...row } of rows) known.orders.set(tradeNo, row);
       },
     );
+  if (needed.invoices.size > 0) queryInvoices([...needed.invoices.values()], known, ask);
   if (accounts.size > 0)
     ask(
       `SELECT kind, subject, epoch, amount FROM leases

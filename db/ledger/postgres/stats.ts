@@ -1,5 +1,7 @@
 /** Read-only queries behind `gateway ledger verify` on PostgreSQL: of all, one state that was there at one moment. */
+import { type StoredInvoice, wrongInvoices } from '../../../server/billing/ledger/invoices.ts';
 import type { PostgresDatabase } from '../../postgres/open.ts';
+import { invoiceRows, wrongOrders } from '../invoices.ts';
 
 const accountSums = `SELECT id, sum(amount) AS amount FROM (
   SELECT credit AS id, amount FROM postings UNION ALL SELECT debit, -amount FROM postings) moved GROUP BY id`;
@@ -23,6 +25,7 @@ const queries = {
     'SELECT (SELECT count(*) FROM accounts WHERE id > 0) + (SELECT count(*) FROM tokens) + (SELECT count(*) FROM channels) AS n',
   total: `SELECT coalesce(sum(balance), 0) AS n FROM (${accounts}) a`,
   leases: 'SELECT count(*) AS n FROM leases',
+  invoices: 'SELECT count(*) AS n FROM invoices',
   paid: 'SELECT coalesce(sum(amount), 0) AS n FROM postings WHERE debit = -3',
   open: 'SELECT coalesce(sum(overrun), 0) AS n FROM accounts',
 } as const;
@@ -59,6 +62,7 @@ const lists = {
     LEFT JOIN accounts pot ON pot.id = -1000 - u.id
     LEFT JOIN (SELECT credit AS id, sum(amount) AS amount FROM postings WHERE kind = 'reward' GROUP BY 1) earned ON earned.id = -1000 - u.id
     WHERE u.aff_quota <> coalesce(pot.balance, 0) OR u.aff_history_quota <> coalesce(earned.amount, 0) OR u.aff_quota > u.aff_history_quota`,
+  wrongInvoices: wrongOrders,
   wrongAmounts: 'SELECT ref AS words FROM postings WHERE amount NOT BETWEEN 1 AND 1000000000000000',
   wrongLeases: `SELECT kind || ' ' || id || ': ' || leased || ' <> ' || amount AS words FROM (
       SELECT 'account' AS kind, a.id, a.leased, coalesce(l.amount, 0) AS amount, a.balance AS most FROM accounts a
@@ -88,6 +92,7 @@ export async function postgresStats({ pool }: PostgresDatabase): Promise<Postgre
     const words: Record<string, string[]> = {};
     for (const [name, text] of Object.entries(lists))
       words[name] = (await client.query<{ words: string }>(text)).rows.map((row) => row.words);
+    words.wrongInvoices?.push(...wrongInvoices((await client.query<StoredInvoice>(invoiceRows)).rows));
     const { paid = 0, open = 0, ...rest } = counts;
     return { ...(rest as Numbers), ...(words as unknown as Lists), overrun: { paid, open } };
   } finally {

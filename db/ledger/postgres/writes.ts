@@ -2,6 +2,7 @@
 
 import type { Hold } from '../../../server/billing/ledger/commands.ts';
 import type { CounterChange, Mark, Posting } from '../../../server/billing/ledger/core.ts';
+import type { InvoiceEntry } from '../../../server/billing/ledger/invoices.ts';
 import type { LeaseKind } from '../../../server/billing/ports.ts';
 import { ownMember, ownToken } from '../../../server/contract/counted.ts';
 import { LogType } from '../../../server/contract/enum.ts';
@@ -342,6 +343,16 @@ const payOrders = statementOf<Extract<Mark, { kind: 'order' }>>(
   ],
 );
 
+const refundOrders = statementOf<Extract<Mark, { kind: 'order_refund' }>>(
+  'UPDATE top_ups t SET refunded = v.refunded FROM LISTS AS v(trade_no, refunded) WHERE t.trade_no = v.trade_no',
+  [
+    ['text', ({ tradeNo }) => tradeNo],
+    ['bigint', ({ refunded }) => refunded],
+  ],
+);
+
+const insertInvoices = insertInto<InvoiceEntry>('invoices', insertColumns('invoices'));
+
 const closeCallbacks = statementOf<Extract<Mark, { kind: 'order' }>>(
   "UPDATE callbacks SET outcome = 'credited' WHERE id IN (SELECT * FROM LISTS)",
   [['bigint', ({ callbackId }) => callbackId]],
@@ -412,6 +423,11 @@ export function statementsFor(writes: Writes, totals: Totals, epoch: number): St
 
 function markStatements(marks: readonly Mark[]): Statement[] {
   const orders = marks.filter((mark) => mark.kind === 'order');
+  // Of two refunds of an order in one batch, the later says how much it is in all.
+  const refunds = new Map(marks.flatMap((mark) => (mark.kind === 'order_refund' ? [[mark.tradeNo, mark]] : [])));
+  const invoices = marks.flatMap((mark) =>
+    (mark.kind === 'order' || mark.kind === 'order_refund') && mark.invoice !== null ? [mark.invoice] : [],
+  );
   const invited = new Map<number, Invited>();
   for (const mark of marks) {
     if (mark.kind !== 'affiliate') continue;
@@ -423,6 +439,8 @@ function markStatements(marks: readonly Mark[]): Statement[] {
   return [
     ...markCodes(marks.filter((mark) => mark.kind === 'code')),
     ...payOrders(orders),
+    ...refundOrders([...refunds.values()]),
+    ...insertInvoices(invoices),
     ...closeCallbacks(orders.filter(({ callbackId }) => callbackId > 0)),
     ...countInvitations([...invited.values()]),
   ];

@@ -1,6 +1,7 @@
 /** What the ledger's rules may ask, answered from the tables and from what the running batch has already decided. */
 import type { Database as RawDatabase } from 'better-sqlite3';
-import type { LedgerState, Posting } from '../../../server/billing/ledger/core.ts';
+import type { LedgerState, PaidOrder, Posting } from '../../../server/billing/ledger/core.ts';
+import { type LastInvoice, noInvoice } from '../../../server/billing/ledger/invoices.ts';
 import type { LedgerTotals } from './sum.ts';
 
 interface PostingRow extends Omit<Posting, 'tokenId' | 'channelId'> {
@@ -26,8 +27,11 @@ export function createLedgerReads(raw: RawDatabase): LedgerReads {
   const readCode = raw.prepare<{ status: number; quota: number }>(
     'SELECT status, quota FROM redemptions WHERE id = ? AND deleted_at IS NULL',
   );
-  const readOrder = raw.prepare<{ status: string; userId: number; quota: number }>(
-    'SELECT status, user_id AS userId, quota FROM top_ups WHERE trade_no = ?',
+  const readOrder = raw.prepare<PaidOrder>(
+    'SELECT status, user_id AS userId, quota, money, refunded FROM top_ups WHERE trade_no = ?',
+  );
+  const readInvoice = raw.prepare<LastInvoice>(
+    'SELECT number, hash FROM invoices WHERE kind = ? AND year = ? ORDER BY number DESC LIMIT 1',
   );
 
   const posting = (ref: string): Posting | undefined => {
@@ -62,6 +66,7 @@ export function createLedgerReads(raw: RawDatabase): LedgerReads {
         },
         code: (id) => readCode.get(id),
         order: (tradeNo) => readOrder.get(tradeNo),
+        lastInvoice: (kind, year) => readInvoice.get(kind, year) ?? noInvoice,
       };
     },
   };

@@ -1,5 +1,7 @@
 /** Read-only queries behind `gateway ledger verify`. */
 import type { Database as RawDatabase } from 'better-sqlite3';
+import { type StoredInvoice, wrongInvoices } from '../../../server/billing/ledger/invoices.ts';
+import { invoiceRows, wrongOrders } from '../invoices.ts';
 
 /** Added up in one pass: a join looks at each row of the other side for each row. */
 const wrongUse = (table: string, column: string): string =>
@@ -69,6 +71,8 @@ export function ledgerStats(raw: RawDatabase) {
           FROM usage_hours h WHERE h.hour_at >= u.window_at - u.window_at % 3600 AND (b.holder = 'site' OR h.user_id = CAST(b.subject AS INTEGER))) AS settled
         FROM budget_use u JOIN budgets b ON b.id = u.budget_id WHERE b.holder IN ('user', 'site')) WHERE used > settled`,
     ),
+    invoices: number('SELECT count(*) FROM invoices'),
+    wrongInvoices: [...words(wrongOrders), ...wrongInvoices(raw.prepare<StoredInvoice>(invoiceRows).iterate())],
     wrongAmounts: words(
       `SELECT ref FROM postings WHERE typeof(amount) <> 'integer' OR amount NOT BETWEEN 1 AND 1000000000000000`,
     ),

@@ -1,6 +1,7 @@
 /** The ledger's language: commands in, results and balance events out. Plain data, so that it crosses thread borders. All amounts are integer quota. */
 import type { BudgetParts } from '../../contract/budgets.ts';
 import type { EndReason, UsageSource } from '../../contract/enum.ts';
+import type { InvoiceDraft } from '../../contract/invoice.ts';
 import type { Names } from '../../contract/names.ts';
 
 /** Accounts: a user's account has the user's id; the system's own are negative. */
@@ -128,6 +129,18 @@ export interface Adjust {
   readonly kind?: PostingKind;
   /** Log row (type 1 or 3) written in the same transaction. */
   readonly log: LogEntry | null;
+  /** A deduction takes back what a paid order had credited. */
+  readonly order?: OrderRefund;
+}
+
+/** A part of a paid order, or all of it, is given back. */
+export interface OrderRefund {
+  readonly tradeNo: string;
+  /** In smallest units of its currency: with this one, and before it. */
+  readonly refunded: number;
+  readonly before: number;
+  /** The credit note to be made; null = the order has no invoice. */
+  readonly invoice: InvoiceDraft | null;
 }
 
 /** Claims a redemption code and credits it. */
@@ -156,6 +169,8 @@ export interface TopUp {
   /** Row of the inbox, 0 = completed by hand. */
   readonly callbackId: number;
   readonly at: number;
+  /** To be made with the payment; absent = the site makes none. */
+  readonly invoice?: InvoiceDraft;
   /** Confirmed once already; the row may be missing, as in an older copy of the database. */
   readonly resent?: boolean;
   readonly log: LogEntry | null;
@@ -213,6 +228,8 @@ export interface CountBudget {
 
 export const redeemRef = (redemptionId: number): string => `redeem:${redemptionId}`;
 export const topUpRef = (tradeNo: string): string => `topup:${tradeNo}`;
+/** @param refunded in all, in smallest units of the order's currency. */
+export const orderRefundRef = (tradeNo: string, refunded: number): string => `orderrefund:${tradeNo}:${refunded}`;
 export const rewardRef = (inviteeId: number): string => `invite:${inviteeId}`;
 export const refundRef = (of: string): string => `refund:${of}`;
 /** Of what a node's own settlement adds to one that was made for it. */

@@ -1,6 +1,7 @@
 /** The rules of money as pure functions: what a command would write, and what a repeated ref means. Storage and threads are elsewhere. */
 import type { BudgetParts } from '../../contract/budgets.ts';
 import { RedemptionStatus } from '../../contract/enum.ts';
+import { type InvoiceKind, quotaRefunded, yearOf } from '../../contract/invoice.ts';
 import { maxQuota } from '../../contract/pricing/charge.ts';
 import {
   Account,
@@ -10,6 +11,8 @@ import {
   type LedgerCommand,
   type LedgerResult,
   type LogEntry,
+  type OrderRefund,
+  orderRefundRef,
   type PostingKind,
   pairedRef,
   type Redeem,
@@ -24,6 +27,7 @@ import {
   topUpRef,
   type Void,
 } from './commands.ts';
+import { type InvoiceEntry, issued, type LastInvoice } from './invoices.ts';
 
 /** Beyond it, sums are not exact any more. */
 const maxBalance = Number.MAX_SAFE_INTEGER;
@@ -61,7 +65,19 @@ export interface CounterChange {
 /** A row beside the postings that says the same thing for its own readers. */
 export type Mark =
   | { readonly kind: 'code'; readonly id: number; readonly userId: number; readonly at: number }
-  | { readonly kind: 'order'; readonly tradeNo: string; readonly callbackId: number; readonly at: number }
+  | {
+      readonly kind: 'order';
+      readonly tradeNo: string;
+      readonly callbackId: number;
+      readonly at: number;
+      readonly invoice: InvoiceEntry | null;
+    }
+  | {
+      readonly kind: 'order_refund';
+      readonly tradeNo: string;
+      readonly refunded: number;
+      readonly invoice: InvoiceEntry | null;
+    }
   | { readonly kind: 'affiliate'; readonly userId: number; readonly earned: number; readonly moved: number };
 
 /** All a command writes, in one transaction or not at all. */
@@ -90,7 +106,18 @@ export interface LedgerState {
   overrunOf(userId: number): number;
   posting(ref: string): Posting | undefined;
   code(id: number): { readonly status: number; readonly quota: number } | undefined;
-  order(tradeNo: string): { readonly status: string; readonly userId: number; readonly quota: number } | undefined;
+  order(tradeNo: string): PaidOrder | undefined;
+  /** The last one of its kind and year. */
+  lastInvoice(kind: InvoiceKind, year: number): LastInvoice;
+}
+
+export interface PaidOrder {
+  readonly status: string;
+  readonly userId: number;
+  readonly quota: number;
+  /** Its price and what was given back of it, in smallest units of its currency. */
+  readonly money: number;
+  readonly refunded: number;
 }
 
 const reject = (reason: RefusalReason, detail: string): Decision => ({
@@ -280,7 +307,12 @@ function accountsOf(command: Move, state: LedgerState): PostingAccounts {
     case 'grant':
       return { debit: command.from ?? Account.mint, credit: userId, kind: command.kind ?? 'grant' };
     case 'deduct':
-      return { debit: userId, credit: command.from ?? Account.adjust, kind: command.kind ?? 'deduct' };
+      return {
+        debit: userId,
+        credit: command.from ?? Account.adjust,
+        kind: command.kind ?? 'deduct',
+        ...(command.order === undefined ? {} : { mark: refundMark(command.order, state) }),
+      };
     case 'redeem':
       return {
         debit: Account.mint,
@@ -293,7 +325,10 @@ function accountsOf(command: Move, state: LedgerState): PostingAccounts {
         debit: Account.mint,
         credit: userId,
         kind: 'topup',
-        mark: { kind: 'order', tradeNo: command.tradeNo, callbackId: command.callbackId, at },
+        mark: {
+          ...{ kind: 'order', tradeNo: command.tradeNo, callbackId: command.callbackId, at },
+          invoice: invoiceOf(command.invoice, state),
+        },
       };
     case 'transfer':
       return {
@@ -316,6 +351,28 @@ function accountsOf(command: Move, state: LedgerState): PostingAccounts {
   }
 }
 
+const invoiceOf = (draft: TopUp['invoice'] | null, state: LedgerState): InvoiceEntry | null =>
+  draft === undefined || draft === null ? null : issued(draft, state.lastInvoice(draft.kind, yearOf(draft)));
+
+const refundMark = ({ tradeNo, refunded, invoice }: OrderRefund, state: LedgerState): Mark => ({
+  ...{ kind: 'order_refund', tradeNo, refunded },
+  invoice: invoiceOf(invoice, state),
+});
+
+/** What is given back of an order goes once, never exceeds its price, and takes the credited quota in proportion. */
+function orderRefusal({ ref, userId, amount, order: given }: Adjust, state: LedgerState): Decision | null {
+  if (given === undefined) return null;
+  const { tradeNo, before, refunded } = given;
+  const order = state.order(tradeNo);
+  if (ref !== orderRefundRef(tradeNo, refunded)) return reject('invalid', `ref ${ref}`);
+  if (order?.status !== 'success') return reject('closed', `order ${tradeNo}`);
+  const { quota, money } = order;
+  const takes = quotaRefunded(quota, money, refunded) - quotaRefunded(quota, money, before);
+  return order.userId === userId && order.refunded === before && refunded > before && refunded <= money && takes === amount
+    ? null
+    : reject('mismatch', `given back ${order.refunded} of ${money}`);
+}
+
 /** Why the movement may not happen, null = it may. */
 function rejectionOf(command: Move, state: LedgerState): Decision | null {
   const { ref, userId, amount } = command;
@@ -324,7 +381,7 @@ function rejectionOf(command: Move, state: LedgerState): Decision | null {
     case 'reward':
       return null;
     case 'deduct':
-      return within(amount, state.balanceOf(userId));
+      return orderRefusal(command, state) ?? within(amount, state.balanceOf(userId));
     case 'transfer':
       return within(amount, state.balanceOf(affiliateAccount(userId)));
     case 'redeem': {

@@ -151,5 +151,14 @@ export function reportsOf(stats: LedgerStats): InvariantReport[] {
     ),
     ...leaseReports(stats),
     ...budgetReports(stats),
+    report(
+      'I14',
+      {
+        zh: '发票与红字发票的编号每年连续且内容未变，一笔订单至多一张发票，退款不超过实付',
+        en: 'invoices and credit notes are numbered without a gap in each year and are as they were made, an order has one at most, and no more is given back than was paid',
+      },
+      stats.invoices,
+      stats.wrongInvoices,
+    ),
   ];
 }

@@ -16,6 +16,7 @@ import { channelEndpoints } from './channel.ts';
 import { chatEndpoints } from './chat.ts';
 import { familyEndpoints } from './family.ts';
 import { commaList, id, nothing, number, sortBy, text, toggle } from './fields.ts';
+import { invoiceEndpoints } from './invoice.ts';
 import { localEndpoints } from './local.ts';
 import { logEndpoints } from './log.ts';
 import { modelEndpoints } from './model.ts';
@@ -252,6 +253,7 @@ export const endpoints = [
     summary: { zh: '生成系统访问令牌', en: 'New full-access token' },
   }),
   ...walletEndpoints,
+  ...invoiceEndpoints,
   ...redemptionEndpoints,
   ...accountEndpoints,
   ...signInEndpoints,

@@ -135,6 +135,19 @@ export const walletEndpoints = [
     summary: { zh: '手动完成订单', en: 'Credit an order by hand' },
   }),
   endpoint({
+    id: 'wallet.refund',
+    method: 'POST',
+    path: '/api/user/topup/refund',
+    access: 'root',
+    /** `money` in the order's currency, such as `3.50`; all that is left without it. */
+    input: z.object({ trade_no: z.string(), money: text }),
+    output: topUpOrderShape,
+    summary: {
+      zh: '登记订单退款：扣回相应额度并开具红字发票',
+      en: 'Note that a paid order was given back: takes its quota back and makes a credit note',
+    },
+  }),
+  endpoint({
     id: 'affiliate.code',
     method: 'GET',
     path: '/api/user/aff',

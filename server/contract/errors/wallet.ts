@@ -16,6 +16,12 @@ export const walletErrors = {
   topup_money_low: business('充值金额过低', 'The amount to pay is too small', 2),
   topup_unconfigured: business('管理员未开启在线充值！', 'Online top-up is not available', 6),
   topup_pay_failed: row(502, 'api_error', 7, 'host', '拉起支付失败', 'The payment could not be started', 200),
+  topup_unpaid: business('订单未支付，或已全部退款', 'The order is not paid, or was given back in full', 6),
+  topup_refund_amount: business(
+    '退款金额必须大于 0 且不超过 {most}',
+    'What is given back must be above 0 and at most {most}',
+    2,
+  ),
   topup_paid: business('订单已支付', 'The order has been paid already', 6),
   affiliate_minimum: business('划转失败：最低划转额度为 {min}', 'Transfer failed: the minimum is {least}', 2),
   affiliate_insufficient: business('划转失败：可划转额度不足', 'Transfer failed: insufficient invitation earnings', 6),

@@ -6,6 +6,7 @@ import { LogType } from '../../contract/enum.ts';
 import { storedText } from '../../contract/stored-texts.ts';
 import type { AffiliateService } from '../affiliate/service.ts';
 import { eventLog, quotaWords } from '../logs/event.ts';
+import type { InvoicesService } from '../invoices/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { UsersService } from '../users/service.ts';
 import { moneyText } from './quote.ts';
@@ -36,6 +37,7 @@ export function createInbox(deps: {
   readonly options: OptionsService;
   readonly users: UsersService;
   readonly affiliate: Pick<AffiliateService, 'toppedUp'>;
+  readonly invoices: Pick<InvoicesService, 'draft'>;
   /** Epoch seconds. */
   readonly seconds: () => number;
 }) {
@@ -46,6 +48,7 @@ export function createInbox(deps: {
     const user = await deps.users.find(order.user_id);
     if (user === undefined) return 'unmatched';
     const at = deps.seconds();
+    const invoice = await deps.invoices.draft(order, user, at);
     const paid = moneyText(order.money, minorUnits(order.currency));
     const result = await ledger.execute({
       type: 'topup',
@@ -55,6 +58,7 @@ export function createInbox(deps: {
       amount: order.quota,
       callbackId,
       at,
+      ...(invoice === undefined ? {} : { invoice }),
       log: eventLog({
         type: LogType.topup,
         at,

@@ -4,11 +4,16 @@ import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { Database } from '../../../db/open.ts';
 import { createTopUpsRepository, type TopUpFilter, type TopUpRow } from '../../../db/repositories/top-ups.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
-import type { Ledger } from '../../billing/ledger/commands.ts';
+import { type Ledger, orderRefundRef } from '../../billing/ledger/commands.ts';
 import type { PaymentCallback, TopUpOrder } from '../../contract/entities.ts';
+import { LogType } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import { quotaRefunded } from '../../contract/invoice.ts';
+import { storedText } from '../../contract/stored-texts.ts';
 import type { AffiliateService } from '../affiliate/service.ts';
+import type { InvoicesService } from '../invoices/service.ts';
 import type { OptionsService } from '../options/service.ts';
+import { eventLog, quotaWords } from '../logs/event.ts';
 import { createRateLimit } from '../sessions/rate-limit.ts';
 import type { UsersService } from '../users/service.ts';
 import { epayFieldsOf, epayForm, epayTypes, verifyEpaySignature } from './epay.ts';
@@ -31,6 +36,7 @@ export function createWallet(deps: {
   readonly options: OptionsService;
   readonly users: UsersService;
   readonly affiliate: Pick<AffiliateService, 'toppedUp'>;
+  readonly invoices: Pick<InvoicesService, 'draft' | 'creditDraft'>;
   readonly fetch: typeof fetch;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -180,6 +186,46 @@ export function createWallet(deps: {
       if (outcome !== 'credited') throw new AppError(outcome === 'unmatched' ? 'user_unknown' : 'topup_paid');
       return orderView((await repository.find(tradeNo)) ?? order);
     },
+    /**
+     * The payer got money back: the quota goes back in proportion, and the order's invoice gets a credit note. The payment service is not
+     * told of it.
+     * @param money in the order's currency, `3.50`; nothing = all that is left. @throws AppError not_found, user_unknown, topup_unpaid,
+     * topup_refund_amount, user_insufficient
+     */
+    async refund(tradeNo: string, money: string | undefined): Promise<TopUpOrder> {
+      const order = await repository.find(tradeNo);
+      if (order === undefined) throw new AppError('not_found', { what: `order ${tradeNo}` });
+      const user = await deps.users.find(order.user_id);
+      if (user === undefined) throw new AppError('user_unknown');
+      const minor = minorUnits(order.currency);
+      const left = order.money - order.refunded;
+      if (order.status !== 'success' || left <= 0) throw new AppError('topup_unpaid');
+      const given = money === undefined || money.trim() === '' ? left : moneyOf(money.trim(), minor);
+      if (given === null || given <= 0 || given > left)
+        throw new AppError('topup_refund_amount', { most: moneyText(left, minor) });
+      const at = seconds();
+      const refunded = order.refunded + given;
+      const { quota } = order;
+      const amount = quotaRefunded(quota, order.money, refunded) - quotaRefunded(quota, order.money, order.refunded);
+      const paid = `${moneyText(given, minor)} ${order.currency.toUpperCase()}`;
+      const result = await deps.ledger.execute({
+        type: 'deduct',
+        ref: orderRefundRef(tradeNo, refunded),
+        userId: user.id,
+        amount,
+        at,
+        order: { tradeNo, refunded, before: order.refunded, invoice: await deps.invoices.creditDraft(order, refunded, at) },
+        log: eventLog({
+          ...{ type: LogType.manage, at, user },
+          content: storedText('orderRefunded', { paid, quota: quotaWords(options, amount) }),
+          other: { trade_no: tradeNo, quota: amount, money: moneyText(given, minor), currency: order.currency },
+        }),
+      });
+      if (result.status === 'refused' && result.reason === 'insufficient') throw new AppError('user_insufficient');
+      // Another call has given some of it back in the meantime.
+      if (result.status !== 'done') throw new AppError('topup_unpaid');
+      return orderView((await repository.find(tradeNo)) ?? order);
+    },
     /** @param page 1-based. */
     async orders(filter: TopUpFilter, page: number, size: number) {
       const { rows, total } = await repository.page(filter, (page - 1) * size, size);
@@ -231,4 +277,6 @@ const orderView = (row: TopUpRow): TopUpOrder => ({
   status: row.status,
   create_time: row.created_at,
   complete_time: row.paid_at,
+  refunded: moneyText(row.refunded, minorUnits(row.currency)),
+  invoice: row.invoice ?? '',
 });

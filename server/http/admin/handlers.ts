@@ -10,6 +10,7 @@ import { budgetHandlers } from './budget.ts';
 import { channelHandlers } from './channel.ts';
 import { familyHandlers } from './family.ts';
 import type { HandlersOf } from './handlers-of.ts';
+import { invoiceHandlers } from './invoice.ts';
 import { localHandlers } from './local.ts';
 import { logHandlers } from './log.ts';
 import { nodeHandlers } from './node.ts';
@@ -44,6 +45,7 @@ export const handlers: HandlersOf<EndpointId> = {
   ...ratioHandlers,
   ...redemptionHandlers,
   ...walletHandlers,
+  ...invoiceHandlers,
   ...usageHandlers,
   ...trafficHandlers,
   ...channelHandlers,

@@ -1,0 +1,42 @@
+import type { CommandRow } from '../../command.ts';
+
+export const invoiceRows: readonly CommandRow[] = [
+  {
+    name: 'invoice list',
+    zh: '发票与红字发票',
+    en: 'list invoices of paid orders, and credit notes',
+    flags: [
+      { flag: '--user <name>', zh: '用户', en: 'of one user' },
+      { flag: '--kind <word>', zh: '种类：invoice、credit_note', en: 'kind: invoice, credit_note' },
+      { flag: '--limit <n>', zh: '条数（默认 20）', en: 'rows (default 20)' },
+    ],
+    examples: ['invoice list', 'invoice list --user alice --json'],
+    load: async () => (await import('./invoice.ts')).list,
+  },
+  {
+    name: 'invoice get',
+    argument: '<number>',
+    zh: '显示一张发票',
+    en: 'show an invoice as it was made',
+    examples: ['invoice get INV-2026-000001', 'invoice get INV-2026-000001 --json'],
+    load: async () => (await import('./invoice.ts')).get,
+  },
+  {
+    name: 'invoice buyer',
+    zh: '查看或修改发票抬头，只影响此后的发票',
+    en: 'show or change what later invoices say of their buyer',
+    flags: [
+      { flag: '--user <name>', zh: '用户（默认：执行命令者）', en: 'user (default: who runs the command)' },
+      { flag: '--name <text>', zh: '公司或个人名称', en: 'name of the person or company', clears: true },
+      {
+        flag: '--address <text>',
+        zh: '地址，各行以 \\n 分隔',
+        en: 'address, its lines apart by \\n',
+        clears: true,
+      },
+      { flag: '--tax-id <text>', zh: '税号', en: 'tax number', clears: true },
+    ],
+    examples: ['invoice buyer', "invoice buyer --user alice --name 'Alice GmbH' --address 'Weg 1\\n10115 Berlin'"],
+    load: async () => (await import('./invoice.ts')).buyer,
+  },
+];
