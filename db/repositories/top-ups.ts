@@ -61,7 +61,8 @@ export function createTopUpsRepository({ query }: Database) {
         .selectAll('top_ups')
         .select('users.username')
         .select(invoiceOf)
-        .where('trade_no', '=', tradeNo).executeTakeFirst(),
+        .where('trade_no', '=', tradeNo)
+        .executeTakeFirst(),
     /** An order that has expired; a payment that arrives all the same still counts. */
     expire: async (tradeNo: string): Promise<void> => {
       await query

@@ -37,6 +37,7 @@ import { type ChannelsService, createChannels, type RelayTest } from '../domain/
 import { createUnsupportedMembers, type UnsupportedMembersService } from '../domain/channels/unsupported-members.ts';
 import type { UpstreamProbeService } from '../domain/channels/upstream-probe.ts';
 import { type ConversationsService, createConversations } from '../domain/logs/conversation.ts';
+import { createInvoices, type InvoicesService } from '../domain/invoices/service.ts';
 import { createLogs, type LogsService } from '../domain/logs/service.ts';
 import { createNodes, type NodesService } from '../domain/nodes/service.ts';
 import { type BudgetAlerts, createBudgetAlerts } from '../domain/notifications/budget-alerts.ts';
@@ -62,7 +63,6 @@ import { createSessions, type SessionsService } from '../domain/sessions/service
 import { createSignUps } from '../domain/sessions/sign-ups.ts';
 import { createSetup } from '../domain/setup/service.ts';
 import { createProgramSignIns, type SignIns } from '../domain/sign-ins/service.ts';
-import { createInvoices, type InvoicesService } from '../domain/invoices/service.ts';
 import { createStatements, type StatementsService } from '../domain/statements/service.ts';
 import { createStatus } from '../domain/status/service.ts';
 import { createUnknownProxy, type UnknownProxy } from '../domain/status/unknown-proxy.ts';

@@ -13,12 +13,20 @@ export function amountText(money: number, minor: number): string {
 }
 
 /** @returns label and value; the lines of an address are apart by line breaks. */
-export function invoiceLines(invoice: Invoice, language: Language): readonly (readonly [label: string, value: string])[] {
+export function invoiceLines(
+  invoice: Invoice,
+  language: Language,
+): readonly (readonly [label: string, value: string])[] {
   const { kind, seller, buyer, currency, minor, gross, net, tax, tax_name: taxName, tax_rate: rate } = invoice;
   const say = (zh: string, en: string): string => textIn({ zh, en }, language);
   const money = (amount: number): string => `${amountText(amount, minor)} ${currency.toUpperCase()}`;
-  const party = (name: string, { address, tax_id: id }: { readonly address: string; readonly tax_id: string }): string =>
-    [name, address, ...(id === '' ? [] : [`${say('税号', 'Tax number')} ${id}`])].filter((one) => one !== '').join('\n');
+  const party = (
+    name: string,
+    { address, tax_id: id }: { readonly address: string; readonly tax_id: string },
+  ): string =>
+    [name, address, ...(id === '' ? [] : [`${say('税号', 'Tax number')} ${id}`])]
+      .filter((one) => one !== '')
+      .join('\n');
   const { quota, quota_per_unit: quotaPerUnit, in_currency: inCurrency } = invoice;
   const credit = formatQuota(Math.abs(quota), { inCurrency, quotaPerUnit }, 'short');
   return [

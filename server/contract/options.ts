@@ -2,6 +2,7 @@
 import { alertOptions } from './options/alerts.ts';
 import { backupOptions } from './options/backups.ts';
 import { contentOptions } from './options/content.ts';
+import { invoiceOptions } from './options/invoices.ts';
 import { legacyOptions } from './options/legacy.ts';
 import { modelsOptions } from './options/models.ts';
 import { operationOptions } from './options/operation.ts';
@@ -9,7 +10,6 @@ import { pricingOptions } from './options/pricing.ts';
 import { rateLimitsOptions } from './options/rate-limits.ts';
 import type { OptionRow } from './options/row.ts';
 import { signInOptions } from './options/sign-in.ts';
-import { invoiceOptions } from './options/invoices.ts';
 import { siteOptions } from './options/site.ts';
 
 /** In the order of the settings page. */

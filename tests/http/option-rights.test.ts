@@ -84,7 +84,7 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   StripeUnitPrice: [100, payment],
   StripeCurrency: [100, payment],
   'invoice.seller_name': [100, invoices],
-  'invoice.seller_address': [100, invoices],
+  'invoice.seller_details': [100, invoices],
   'invoice.seller_tax_id': [100, invoices],
   'invoice.tax_name': [100, invoices],
   'invoice.tax_rate': [100, invoices],

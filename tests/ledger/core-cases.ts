@@ -1,10 +1,27 @@
 /** What the rules must decide, case by case, spelt out. Also the measure of `scripts/lab/mutate/ledger.ts`: a changed rule must fail here. */
 import { strict as assert } from 'node:assert';
-import { type Adjust, type LedgerCommand, type LogEntry, orderRefundRef } from '../../server/billing/ledger/commands.ts';
+import {
+  type Adjust,
+  type LedgerCommand,
+  type LogEntry,
+  orderRefundRef,
+} from '../../server/billing/ledger/commands.ts';
 import type { Decision, Effects, LedgerState, Posting } from '../../server/billing/ledger/core.ts';
 import { issued } from '../../server/billing/ledger/invoices.ts';
 import { maxQuota } from '../../server/contract/pricing/charge.ts';
-import { deduct, grant, invoiceDraft, log, redeem, refund, reserve, reward, settle, topUp, transfer } from './support.ts';
+import {
+  deduct,
+  grant,
+  invoiceDraft,
+  log,
+  redeem,
+  refund,
+  reserve,
+  reward,
+  settle,
+  topUp,
+  transfer,
+} from './support.ts';
 
 export type Core = Pick<typeof import('../../server/billing/ledger/core.ts'), 'decide' | 'duplicateOf'>;
 

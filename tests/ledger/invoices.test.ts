@@ -1,6 +1,6 @@
 /** Invoices: their numbers come with the payment, without a gap, and what is written stays as it was made. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { orderRefundRef } from '../../server/billing/ledger/commands.ts';
+import { type LedgerCommand, orderRefundRef } from '../../server/billing/ledger/commands.ts';
 import { type Invoice, quotaRefunded, taxParts } from '../../server/contract/invoice.ts';
 import { type LedgerState, openSelectedLedger } from './open-ledger.ts';
 import { deduct, grant, invoiceDraft, settle, topUp } from './support.ts';
@@ -36,7 +36,7 @@ const refunded = (tradeNo: string, sum: number, before: number) => ({
 const orders = async (...tradeNos: readonly string[]) => {
   for (const tradeNo of tradeNos) await state.addOrder(tradeNo, tradeNo.startsWith('b') ? 2 : 1, 700);
 };
-const said = async (...commands: Parameters<LedgerState['apply']>) =>
+const said = async (...commands: readonly LedgerCommand[]) =>
   (await state.apply(...commands)).results.map(({ status }) => status);
 
 test('each payment takes the next number of its year, in one batch and over several', async () => {
@@ -105,10 +105,7 @@ test.each([
   ['its text', "UPDATE invoices SET document = replace(document, '730', '731') WHERE number = 2"],
   ['its hash', "UPDATE invoices SET hash = 'x' WHERE number = 1"],
   ['a gap', 'DELETE FROM invoices WHERE number = 2'],
-  [
-    'a second one of an order',
-    "UPDATE invoices SET trade_no = 'a1' WHERE number = 3",
-  ],
+  ['a second one of an order', "UPDATE invoices SET trade_no = 'a1' WHERE number = 3"],
   ['more given back than was paid', "UPDATE top_ups SET refunded = 731 WHERE trade_no = 'a1'"],
   ['given back without a posting', "UPDATE top_ups SET refunded = 1 WHERE trade_no = 'a1'"],
 ])('the ledger notices that an invoice was changed: %s', async (_what, change) => {

@@ -116,7 +116,14 @@ test('a settlement that comes again leaves its row and its names as they are', (
 const known = (more: Partial<Known> = {}): Known => ({
   accounts: new Map([1, 2].map((id) => [id, { id, balance: 1000, leased: 0, version: 1, overrun: 0, paid_in: 0 }])),
   ...{ system: new Map(), tokens: new Map(), leases: new Map(), ends: new Map(), holds: new Map() },
-  ...{ postings: new Map(), codes: new Map(), orders: new Map(), invoices: new Map(), names: new Set(), nameCounts: new Map() },
+  ...{
+    postings: new Map(),
+    codes: new Map(),
+    orders: new Map(),
+    invoices: new Map(),
+    names: new Set(),
+    nameCounts: new Map(),
+  },
   ...more,
 });
 const inserts = (commands: readonly Settle[], more: Partial<Known> = {}) =>

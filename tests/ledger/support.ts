@@ -152,7 +152,14 @@ export const topUp = (tradeNo: string, userId: number, amount: number, callbackI
 
 /** @param gross smallest units, 19 % of tax in them. */
 export const invoiceDraft = (tradeNo: string, userId: number, gross: number): InvoiceDraft => ({
-  ...{ kind: 'invoice', issued_at: 1_795_000_000, date: '2026-11-18', corrects: '', trade_no: tradeNo, method: 'stripe' },
+  ...{
+    kind: 'invoice',
+    issued_at: 1_795_000_000,
+    date: '2026-11-18',
+    corrects: '',
+    trade_no: tradeNo,
+    method: 'stripe',
+  },
   seller: { name: 'Seller', address: 'Street 1\nCity', tax_id: 'T1' },
   buyer: { name: 'Buyer', address: '', tax_id: '', user_id: userId, username: `u${userId}` },
   ...{ currency: 'usd', minor: 100, gross, net: gross, tax: 0, tax_name: '', tax_rate: '' },

@@ -27,7 +27,10 @@ export const get: CommandRun = async (context, _flags, number) => {
     lines.flatMap(([label, value]) =>
       value
         .split('\n')
-        .map((line, at) => `${at === 0 ? label : ''}${' '.repeat(width - (at === 0 ? Bun.stringWidth(label) : 0))}  ${line}`),
+        .map(
+          (line, at) =>
+            `${at === 0 ? label : ''}${' '.repeat(width - (at === 0 ? Bun.stringWidth(label) : 0))}  ${line}`,
+        ),
     ),
     invoice.number,
   );
@@ -47,7 +50,11 @@ export const buyer: CommandRun = async (context, flags) => {
     value === '' ? [] : [`${context.say(zh, en)}: ${value.replaceAll('\n', ', ')}`];
   context.output.object(
     found,
-    [...say('名称', 'name', found.name), ...say('地址', 'address', found.address), ...say('税号', 'tax number', found.tax_id)],
+    [
+      ...say('名称', 'name', found.name),
+      ...say('地址', 'address', found.address),
+      ...say('税号', 'tax number', found.tax_id),
+    ],
     found.name,
   );
 };

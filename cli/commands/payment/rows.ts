@@ -47,7 +47,10 @@ export const paymentRows: readonly CommandRow[] = [
         en: 'in the currency of the order, such as 3.50 (default: all that is left)',
       },
     ],
-    examples: ['payment refund USR1NO0123456789ab1790000000', 'payment refund USR1NO0123456789ab1790000000 --money 3.50'],
+    examples: [
+      'payment refund USR1NO0123456789ab1790000000',
+      'payment refund USR1NO0123456789ab1790000000 --money 3.50',
+    ],
     load: async () => (await import('./payment.ts')).refund,
   },
 ];

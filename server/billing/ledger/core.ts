@@ -368,7 +368,11 @@ function orderRefusal({ ref, userId, amount, order: given }: Adjust, state: Ledg
   if (order?.status !== 'success') return reject('closed', `order ${tradeNo}`);
   const { quota, money } = order;
   const takes = quotaRefunded(quota, money, refunded) - quotaRefunded(quota, money, before);
-  return order.userId === userId && order.refunded === before && refunded > before && refunded <= money && takes === amount
+  return order.userId === userId &&
+    order.refunded === before &&
+    refunded > before &&
+    refunded <= money &&
+    takes === amount
     ? null
     : reject('mismatch', `given back ${order.refunded} of ${money}`);
 }

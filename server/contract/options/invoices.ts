@@ -12,21 +12,21 @@ export const invoiceOptions = {
     label: { zh: '开票方名称', en: 'Seller' },
     help: {
       zh: '公司或个人的名称。留空则不为已支付的订单开具发票。',
-      en: 'Your name or your company’s. While it is empty, paid orders get no invoice.',
+      en: "Your name or your company's. While it is empty, paid orders get no invoice.",
     },
   }),
-  'invoice.seller_address': option({
+  'invoice.seller_details': option({
     ...place,
     kind: lines,
     fallback: '',
-    label: { zh: '开票方地址', en: 'Seller’s address' },
+    label: { zh: '开票方地址', en: "Seller's address" },
     help: { zh: '每行一条，按原样印在发票上。', en: 'As it should stand on an invoice, line by line.' },
   }),
   'invoice.seller_tax_id': option({
     ...place,
     kind: text,
     fallback: '',
-    label: { zh: '开票方税号', en: 'Seller’s tax number' },
+    label: { zh: '开票方税号', en: "Seller's tax number" },
     help: { zh: '例如纳税人识别号，留空则不显示。', en: 'For example a VAT number. Leave empty to show none.' },
   }),
   'invoice.tax_name': option({
@@ -77,7 +77,7 @@ export const invoiceOptions = {
     ...place,
     kind: toggle,
     fallback: 'false',
-    label: { zh: '每月 1 日向所有用户发送上月账单', en: 'Email everybody the last month’s statement on the 1st' },
+    label: { zh: '每月 1 日向所有用户发送上月账单', en: "Email everybody the last month's statement on the 1st" },
     help: {
       zh: '仅发送给有邮箱且上月有费用的用户；关闭时由用户自行订阅。',
       en: 'To users with an email address who spent something. While it is off, users subscribe on their own.',

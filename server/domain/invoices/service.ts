@@ -72,7 +72,7 @@ export function createInvoices(deps: {
         method: order.method,
         seller: {
           name,
-          address: options.get('invoice.seller_address').join('\n'),
+          address: options.get('invoice.seller_details').join('\n'),
           tax_id: options.get('invoice.seller_tax_id').trim(),
         },
         buyer: { ...(await buyerOf(user.id)), user_id: user.id, username: user.username },

@@ -12,8 +12,8 @@ import { quotaRefunded } from '../../contract/invoice.ts';
 import { storedText } from '../../contract/stored-texts.ts';
 import type { AffiliateService } from '../affiliate/service.ts';
 import type { InvoicesService } from '../invoices/service.ts';
-import type { OptionsService } from '../options/service.ts';
 import { eventLog, quotaWords } from '../logs/event.ts';
+import type { OptionsService } from '../options/service.ts';
 import { createRateLimit } from '../sessions/rate-limit.ts';
 import type { UsersService } from '../users/service.ts';
 import { epayFieldsOf, epayForm, epayTypes, verifyEpaySignature } from './epay.ts';
@@ -214,7 +214,12 @@ export function createWallet(deps: {
         userId: user.id,
         amount,
         at,
-        order: { tradeNo, refunded, before: order.refunded, invoice: await deps.invoices.creditDraft(order, refunded, at) },
+        order: {
+          tradeNo,
+          refunded,
+          before: order.refunded,
+          invoice: await deps.invoices.creditDraft(order, refunded, at),
+        },
         log: eventLog({
           ...{ type: LogType.manage, at, user },
           content: storedText('orderRefunded', { paid, quota: quotaWords(options, amount) }),

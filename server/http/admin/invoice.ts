@@ -29,8 +29,7 @@ export const invoiceHandlers: HandlersOf<
     // Another's does not exist for a user.
     if (!isOwn && actor.role < Role.admin) throw new AppError('not_found', { what: `invoice ${number}` });
     // Who is gone has no rank any more, and his invoices are kept.
-    if (!isOwn && (await services.users.find(owner)) !== undefined)
-      await services.userManagement.mayRead(actor, owner);
+    if (!isOwn && (await services.users.find(owner)) !== undefined) await services.userManagement.mayRead(actor, owner);
     return services.invoices.get(number);
   },
   'invoice.buyer': async (call) => call.services.invoices.buyer(await buyerOf(call, false)),
