@@ -32,7 +32,7 @@ const layers: readonly (readonly [string, RegExp, RegExp])[] = [
   [
     'the database knows only the contract, and of money the language, the rules and the ports',
     /^db\//,
-    /^(db|server\/contract|server\/billing\/(ports|ledger\/(commands|core)))/,
+    /^(db|server\/contract|server\/billing\/(ports|ledger\/(commands|core|invoices)))/,
   ],
   ['money knows no database and no relay', /^server\/billing\//, /^server\/(contract|billing|protocols)/],
   ['protocols know no database, no server, no provider', /^server\/protocols\//, /^server\/(contract|protocols)/],

@@ -27,7 +27,12 @@ export const invoiceRows: readonly CommandRow[] = [
     en: 'show or change what later invoices say of their buyer',
     flags: [
       { flag: '--user <name>', zh: '用户（默认：执行命令者）', en: 'user (default: who runs the command)' },
-      { flag: '--name <text>', zh: '公司或个人名称，留空则清除', en: 'name of the person or company; empty removes it', clears: true },
+      {
+        flag: '--name <text>',
+        zh: '公司或个人名称，留空则清除',
+        en: 'name of the person or company; empty removes it',
+        clears: true,
+      },
       {
         flag: '--address <text>',
         zh: '地址，各行以 \\n 分隔，留空则清除',
@@ -36,7 +41,7 @@ export const invoiceRows: readonly CommandRow[] = [
       },
       { flag: '--tax-id <text>', zh: '税号，留空则清除', en: 'tax number; empty removes it', clears: true },
     ],
-    examples: ['invoice buyer', "invoice buyer --name 'Alice GmbH' --address 'Weg 1\\n10115 Berlin'"],
+    examples: ['invoice buyer', 'invoice buyer --user alice --name Acme --tax-id DE123456789'],
     load: async () => (await import('./invoice.ts')).buyer,
   },
 ];
