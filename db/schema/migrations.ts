@@ -248,7 +248,7 @@ const shared: readonly SharedMigration[] = [
     statements: ({ text }) => [`ALTER TABLE audit ADD COLUMN changes ${text} NOT NULL DEFAULT ''`],
   },
   {
-    // Invoices of paid orders, what they say of their buyers, statements by mail, links to both.
+    // Invoices of paid orders, and what they say of their buyers.
     name: '0026-paper',
     statements: ({ integer, text, serial, rowed }) => [
       `ALTER TABLE top_ups ADD COLUMN refunded ${integer} NOT NULL DEFAULT 0`,
@@ -274,28 +274,6 @@ const shared: readonly SharedMigration[] = [
   tax_id ${text} NOT NULL,
   updated_at ${integer} NOT NULL
 )${rowed}`,
-      `CREATE TABLE statement_mails (
-  id ${serial},
-  user_id ${integer} NOT NULL,
-  kind ${text} NOT NULL,
-  subject ${text} NOT NULL,
-  sent ${text} NOT NULL,
-  created_at ${integer} NOT NULL,
-  UNIQUE (user_id, kind, subject)
-)${rowed}`,
-      `CREATE TABLE document_links (
-  id ${serial},
-  token_hash ${text} NOT NULL UNIQUE,
-  user_id ${integer} NOT NULL,
-  kind ${text} NOT NULL,
-  subject ${text} NOT NULL,
-  created_at ${integer} NOT NULL,
-  expires_at ${integer} NOT NULL,
-  revoked_at ${integer} NOT NULL DEFAULT 0,
-  opened ${integer} NOT NULL DEFAULT 0,
-  opened_at ${integer} NOT NULL DEFAULT 0
-)${rowed}`,
-      'CREATE INDEX document_links_user ON document_links (user_id, id)',
     ],
   },
   {

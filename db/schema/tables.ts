@@ -347,44 +347,6 @@ export const tables = {
   /** What invoices say of their buyers. */
   buyers: table({ user_id: int.key, name: text, address: text, tax_id: text, updated_at: int }),
 
-  /** Statements that are mailed on the first of a month. */
-  statement_mails: table(
-    {
-      id: serial,
-      /** Who gets it. */
-      user_id: int,
-      kind: text,
-      /** Number of the key, name of the project or tag; '' = the user's own. */
-      subject: text,
-      /** `2026-11`: the last that was sent. */
-      sent: text,
-      created_at: int,
-    },
-    { constraints: ['UNIQUE (user_id, kind, subject)'] },
-  ),
-
-  /** Links that open a document without an account. */
-  document_links: table(
-    {
-      id: serial,
-      token_hash: text.unique,
-      /** Who made it. */
-      user_id: int,
-      /** `invoice` or `statement`. */
-      kind: text,
-      /** Name of the invoice; of a statement JSON {month, userId, tokenId, tag, project}. */
-      subject: text,
-      created_at: int,
-      expires_at: int,
-      /** 0 = it holds. */
-      revoked_at: int.default(0),
-      /** How often it was opened, and when last. */
-      opened: int.default(0),
-      opened_at: int.default(0),
-    },
-    { indexes: ['INDEX document_links_user ON document_links (user_id, id)'] },
-  ),
-
   /** Every payment callback as received, so that none is lost and none counts twice. */
   callbacks: table(
     {

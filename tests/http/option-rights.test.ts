@@ -90,8 +90,6 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   'invoice.tax_rate': [100, invoices],
   'invoice.note': [100, invoices],
   'invoice.time_zone': [100, invoices],
-  'invoice.bills_afterwards': [100, invoices],
-  'invoice.mail_statements': [100, invoices],
   MinTopUp: [100, payment],
   TopupGroupRatio: [100, payment],
   CustomCallbackAddress: [100, address],

@@ -1,5 +1,5 @@
-/** What invoices and statements say of the site that issues them. */
-import { decimal, lines, text, toggle, zone } from '../option-kinds.ts';
+/** What invoices say of the site that issues them. */
+import { decimal, lines, text, zone } from '../option-kinds.ts';
 import { option } from './row.ts';
 
 const place = { tab: 'system', panel: 'invoices', role: 100 } as const;
@@ -59,28 +59,8 @@ export const invoiceOptions = {
     fallback: '',
     label: { zh: '站点时区', en: 'Time zone of the site' },
     help: {
-      zh: '发票日期、编号年份与每月 1 日邮件以此为准，例如 Asia/Shanghai；留空为 UTC。',
-      en: 'Decides the date and year of an invoice, and when the first of a month begins for mails; such as Europe/Berlin. Leave empty for UTC.',
-    },
-  }),
-  'invoice.bills_afterwards': option({
-    ...place,
-    kind: toggle,
-    fallback: 'false',
-    label: { zh: '月度账单用于事后收费', en: 'Statements are bills' },
-    help: {
-      zh: '开启后月度账单列出税额；充值时已开发票的站点应保持关闭。',
-      en: 'Statements then name the tax. Leave it off where top-ups are paid in advance and have invoices.',
-    },
-  }),
-  'invoice.mail_statements': option({
-    ...place,
-    kind: toggle,
-    fallback: 'false',
-    label: { zh: '每月 1 日向所有用户发送上月账单', en: "Email everybody the last month's statement on the 1st" },
-    help: {
-      zh: '仅发送给有邮箱且上月有费用的用户；关闭时由用户自行订阅。',
-      en: 'To users with an email address who spent something. While it is off, users subscribe on their own.',
+      zh: '发票日期与编号年份以此为准，例如 Asia/Shanghai；留空为 UTC。',
+      en: 'Decides the date and the year of an invoice; such as Europe/Berlin. Leave empty for UTC.',
     },
   }),
 } as const;
