@@ -7,7 +7,7 @@ export type InvoiceRow = Selectable<Schema['invoices']> & {
   /** null = no such user. */
   readonly username: string | null;
 };
-export type BuyerRow = Selectable<Schema['buyers']>;
+type BuyerRow = Selectable<Schema['buyers']>;
 
 export interface InvoiceFilter {
   readonly userId?: number | undefined;

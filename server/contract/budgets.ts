@@ -157,7 +157,7 @@ export function localDay(at: number, zone: string): number {
 }
 
 /** Its first second in the zone: some days do not begin at midnight. @param day since 1 January 1970. */
-export function startOfDay(day: number, zone: string): number {
+function startOfDay(day: number, zone: string): number {
   if (zone === '') return day * daySeconds;
   // Invariant: `low` is before it, `high` is not.
   let low = day * daySeconds - zoneReach;

@@ -26,7 +26,7 @@ export interface InvoiceEntry {
 }
 
 /** SHA-256 in hex over the hash of the one before and the text of this one: none of a year can be changed alone. */
-export const invoiceHash = (before: string, document: string): string =>
+const invoiceHash = (before: string, document: string): string =>
   createHash('sha256').update(`${before}\n${document}`).digest('hex');
 
 export function issued(draft: InvoiceDraft, last: LastInvoice): InvoiceEntry {

@@ -22,7 +22,7 @@ const maxLine = 200;
 const maxAddress = 600;
 
 /** The day by the site's calendar, `2026-11-29`. @param at epoch seconds. */
-export const dateIn = (zone: string, at: number): string =>
+const dateIn = (zone: string, at: number): string =>
   new Date(localDay(at, zone) * 86_400_000).toISOString().slice(0, 10);
 
 /** What was paid, net and tax of it; without a rate no tax is named and all is net. */
