@@ -315,6 +315,8 @@ function violates(demand: Demand, value: unknown): boolean {
     }
     case 'systemFirst':
       return Array.isArray(value) && !isSystemFirst(value, demand.apart, {});
+    case 'asked':
+      return Array.isArray(value) && value.every((turn) => record(turn)?.role !== demand.by.role);
     case 'mentions':
       return !demand.word.test(JSON.stringify(value ?? ''));
     case 'parted': {

@@ -87,6 +87,8 @@ const systems = (more: Json = {}) => ({
 });
 const nobodyAsked = { passes: { messages: [system, user] }, breaks: { messages: [system] } };
 
+const modelSaid = { role: 'model', parts: [{ text: 'y' }] };
+
 /** Rules that one place proves. */
 const at = (
   place: Place,
@@ -415,15 +417,14 @@ const google = [
         toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['f'] } },
       },
     },
-    'gemini/last-turn': {
-      breaks: {
-        contents: [
-          { role: 'user', parts: [{ text: 'x' }] },
-          { role: 'model', parts: [{ text: 'y' }] },
-        ],
-      },
+    'gemini/single-turn': {
+      breaks: { contents: [modelSaid] },
+      passes: { contents: [{ role: 'user', parts: [{ text: 'x' }] }, modelSaid] },
     },
     'gemini/blank-parts': { breaks: { contents: [{ role: 'user', parts: [{}] }] } },
+  }),
+  ...at(gemini('gemini-3.6-flash'), {
+    'gemini/last-turn': { breaks: { contents: [{ role: 'user', parts: [{ text: 'x' }] }, modelSaid] } },
   }),
   ...at(gemini('gemini-3-pro-preview'), {
     'gemini/signatures': {

@@ -247,10 +247,28 @@ test.each(apart)('%s: a conversation that the model begins is begun by the user'
   expect(dropped).toContain('/messages: the model cannot speak first, a word of the user’s stands before it');
 });
 
-test('words to go on from are followed by a wish to go on at a Gemini that refuses them', () => {
+test.each([
+  ['gemini-3.6-flash', 'user'],
+  ['gemini-3.5-flash', 'user'],
+  ['gemini-4-argon', 'user'],
+  ['gemini-3.1-pro-preview', 'model'],
+  ['gemini-3-pro-preview', 'model'],
+  ['gemini-2.5-flash', 'model'],
+])('words to go on from are followed by a wish to go on where Gemini refuses them: %s ends with %s', (model, role) => {
   const body = { messages: [user, { role: 'assistant', content: 'one,' }] };
-  expect(sent('openai-chat', 'gemini-generate', body, 'gemini-3.6-flash').turns.at(-1)?.role).toBe('user');
-  expect(sent('openai-chat', 'gemini-generate', body, 'gemini-2.5-flash').turns.at(-1)?.role).toBe('model');
+  expect(sent('openai-chat', 'gemini-generate', body, model).turns.at(-1)?.role).toBe(role);
+});
+
+test.each(upstreams)('%s: where nothing but empty turns is left a word of the user’s stands for them', (to) => {
+  const silent = { role: 'assistant', content: '' };
+  const { turns, dropped } = sent('openai-chat', to, { messages: [silent, silent] });
+  expect(turns).toHaveLength(1);
+  expect(turns[0]?.role).toBe('user');
+  expect(JSON.stringify(turns)).toContain('Begin.');
+  expect(dropped).toContain('/messages: nobody says anything, a word of the user’s stands for it');
+  const asked = sent('openai-chat', to, { messages: [silent, user] });
+  expect(JSON.stringify(asked.turns)).not.toContain('Begin.');
+  expect(asked.dropped).toEqual(['/messages/0: says nothing and is left out']);
 });
 
 test.each(dialects)('a conversation in order goes to %s as it is, and nothing is declared', (to) => {

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
-import { codecFor } from '../../server/protocols/registry.ts';
+import { allCodecs, codecFor } from '../../server/protocols/registry.ts';
 import { withinLimits } from '../../server/protocols/shared/model-limits.ts';
 import { portableName } from '../../server/protocols/shared/tools.ts';
 import { unknownTarget } from '../../server/protocols/target.ts';
@@ -10,103 +10,13 @@ import { encodeRequest as converse } from '../../server/providers/adapters/conve
 import { rulesFor, withinRules } from '../../server/providers/knowledge/apply.ts';
 import { isSystemFirst } from '../../server/providers/knowledge/message-order.ts';
 import { targetFor } from '../../server/providers/knowledge/target.ts';
+import { conversationOf, type Item, type Step, stepsOf, toolNames } from '../support/conversations.ts';
 import { often } from '../support/often.ts';
 
-type Item = Record<string, unknown>;
 type Upstream = ProtocolId | 'converse';
 
 const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
 const numRuns = often(60, 10_000, 'FUZZ_FACTOR');
-
-const toolNames = [
-  'read',
-  '查询天气',
-  'a.b',
-  'a_b',
-  '1st',
-  `mcp__${'long'.repeat(20)}_one`,
-  `mcp__${'long'.repeat(20)}_two`,
-];
-
-interface Step {
-  readonly kind: 'system' | 'developer' | 'user' | 'assistant' | 'calls' | 'orphan' | 'empty';
-  readonly tools: readonly number[];
-  /** Places of calls in the order in which their results come; a place that is missing gets none. */
-  readonly order: readonly number[];
-  readonly between: boolean;
-}
-
-const steps = fc.array(
-  fc.record<Step>({
-    kind: fc.constantFrom('system', 'developer', 'user', 'assistant', 'calls', 'calls', 'calls', 'orphan', 'empty'),
-    tools: fc.array(fc.nat(toolNames.length - 1), { minLength: 1, maxLength: 4 }),
-    order: fc.shuffledSubarray([0, 1, 2, 3]),
-    between: fc.boolean(),
-  }),
-  { minLength: 1, maxLength: 9 },
-);
-
-interface Conversation {
-  readonly messages: readonly Item[];
-  /** The words of each call and those of its result; null = it has none. */
-  readonly pairs: readonly (readonly [call: string, result: string | null])[];
-  /** Words that must arrive. */
-  readonly words: readonly string[];
-}
-
-function conversationOf(all: readonly Step[], client: 'openai-chat' | 'anthropic-messages'): Conversation {
-  const isChat = client === 'openai-chat';
-  const messages: Item[] = [];
-  const pairs: (readonly [string, string | null])[] = [];
-  const words: string[] = [];
-  let count = 0;
-  const word = (kind: string): string => `${kind}${++count}.`;
-  const say = (role: string, text: string) => {
-    messages.push({ role, content: text });
-    words.push(text);
-  };
-  const answer = (id: string, text: string) => {
-    words.push(text);
-    messages.push(
-      isChat
-        ? { role: 'tool', tool_call_id: id, content: text }
-        : { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: text }] },
-    );
-  };
-  for (const { kind, tools, order, between } of all) {
-    if (kind === 'calls') {
-      const calls = tools.map((tool) => ({ id: `id${++count}`, name: toolNames[tool] ?? '', input: word('call') }));
-      messages.push(
-        isChat
-          ? {
-              role: 'assistant',
-              content: null,
-              tool_calls: calls.map(({ id, name, input }) => ({
-                id,
-                type: 'function',
-                function: { name, arguments: JSON.stringify({ input }) },
-              })),
-            }
-          : {
-              role: 'assistant',
-              content: calls.map(({ id, name, input }) => ({ type: 'tool_use', id, name, input: { input } })),
-            },
-      );
-      if (between) say('system', word('between'));
-      const results = new Map<string, string>();
-      for (const place of order) {
-        const id = calls[place]?.id;
-        if (id === undefined) continue;
-        results.set(id, word('result'));
-        answer(id, results.get(id) ?? '');
-      }
-      for (const { id, input } of calls) pairs.push([input, results.get(id) ?? null]);
-    } else if (kind === 'orphan') answer(`lost${++count}`, word('orphan'));
-    else if (kind === 'empty') messages.push({ role: 'assistant', content: '' });
-    else say(kind === 'developer' && !isChat ? 'system' : kind, word(kind));
-  }
-  return { messages, pairs, words };
-}
 
 const partsOf = (turn: Item): readonly Item[] => {
   const parts = turn.parts ?? turn.content;
@@ -178,18 +88,10 @@ const upstreams: readonly Upstream[] = [
   'converse',
 ];
 
-function check(all: readonly Step[], client: 'openai-chat' | 'anthropic-messages', to: Upstream): void {
-  const { messages, pairs, words } = conversationOf(all, client);
+function check(all: readonly Step[], client: ProtocolId, to: Upstream): void {
+  const { body, pairs, words, orphans } = conversationOf(all, client);
   const dropped: string[] = [];
-  const tools = toolNames.map((name) =>
-    client === 'openai-chat'
-      ? { type: 'function', function: { name, parameters: { type: 'object', properties: {} } } }
-      : { name, input_schema: { type: 'object', properties: {} } },
-  );
-  const request = codecFor(client).translation.decodeRequest(
-    { max_tokens: 9, messages, tools },
-    { model: 'm', stream: false },
-  );
+  const request = codecFor(client).translation.decodeRequest({ max_tokens: 9, ...body }, { model: 'm', stream: false });
   const target = targetFor('custom', 'm');
   const encoded =
     to === 'converse'
@@ -209,18 +111,17 @@ function check(all: readonly Step[], client: 'openai-chat' | 'anthropic-messages
   for (const name of toolNames) expect(text).toContain(`"name":"${portableName(name)}"`);
   const missing = pairs.filter(([, result]) => result === null).length;
   expect(dropped.filter((line) => line.endsWith('a note stands in for it'))).toHaveLength(missing);
-  const lost = all.filter(({ kind }) => kind === 'orphan').length;
-  expect(dropped.filter((line) => line.endsWith('is sent as text'))).toHaveLength(lost);
+  expect(dropped.filter((line) => line.endsWith('is sent as text'))).toHaveLength(orphans);
 }
 
-test.each(upstreams)('generated conversations arrive at %s in its order, whole, each result at its call', (to) => {
-  fc.assert(
+test.each(upstreams)(
+  'generated conversations of every dialect arrive at %s in its order, whole, each result at its call',
+  (to) => {
     // What Claude itself takes in the middle passes; no request is translated into its own dialect.
-    fc.property(
-      steps,
-      fc.constantFrom('openai-chat', to === 'anthropic-messages' ? 'openai-chat' : 'anthropic-messages'),
-      (all, client) => check(all, client, to),
-    ),
-    { seed, numRuns },
-  );
-});
+    const clients = allCodecs.map(({ id }) => id).filter((id) => id !== to);
+    fc.assert(
+      fc.property(stepsOf(), fc.constantFrom(...clients), (all, client) => check(all, client, to)),
+      { seed, numRuns },
+    );
+  },
+);

@@ -345,3 +345,45 @@ test('what instructions said of themselves is declared where they join others', 
   const { dropped } = passed(host('lm-studio', 'openai-responses'), { instructions: 'base', input });
   expect(dropped.join()).toContain('the leading system messages are one; phase of the later ones are left out');
 });
+
+const begins = { messages: [{ role: 'assistant', content: 'hello' }] };
+const wish = { role: 'user', content: 'Begin.' };
+
+test.each([...strict, 'ollama'].map((provider) => host(provider)))(
+  'a conversation in which nobody asks is begun by the user at $provider',
+  (where) => {
+    const { turns, dropped } = translated('anthropic-messages', where, { system: 'S', ...begins });
+    expect(turns).toEqual([{ role: 'system', content: 'S' }, wish, ...begins.messages]);
+    expect(dropped).toEqual([
+      '/messages: the upstream wants somebody to ask: a word of the user’s stands before the answers',
+    ]);
+    expect(translated('anthropic-messages', where, begins).turns).toEqual([wish, ...begins.messages]);
+    const asked = { messages: [...begins.messages, { role: 'user', content: 'hi' }] };
+    expect(translated('anthropic-messages', where, asked)).toMatchObject({ turns: asked.messages, dropped: [] });
+  },
+);
+
+test('a request of the host’s own dialect keeps a conversation in which nobody asks', () => {
+  expect(passed(host('vllm'), begins)).toMatchObject({ turns: begins.messages, dropped: [] });
+});
+
+test('a host whose documents say nothing of it gets no question of ours', () => {
+  const where = { ...host('openai'), order: 'anywhere' as const };
+  expect(translated('anthropic-messages', where, begins).turns).toEqual(begins.messages);
+});
+
+test('words to go on from are followed by a wish to go on at Mistral, which knows them by a member of its own', () => {
+  const body = {
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: '{' },
+    ],
+  };
+  const { turns, dropped } = translated(
+    'anthropic-messages',
+    host('mistral', 'openai-chat', 'mistral-large-latest'),
+    body,
+  );
+  expect(rolesOf(turns)).toEqual(['user', 'assistant', 'user']);
+  expect(dropped).toEqual(['/messages/1: this model does not go on from it, and is asked to continue']);
+});

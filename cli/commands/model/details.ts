@@ -38,6 +38,7 @@ const kinds: Readonly<Record<string, Words>> = {
   oneOf: { zh: '只能是', en: 'is one of' },
   shaped: { zh: '改写为此形式', en: 'is brought into the shape' },
   present: { zh: '缺少时补上', en: 'is put in where it is missing:' },
+  asked: { zh: '须有此角色的消息', en: 'must have a message of the' },
   mentions: { zh: '须提到', en: 'must mention' },
   parted: { zh: '改为此顺序', en: 'is put into the order' },
   without: { zh: '其中删除', en: 'loses' },

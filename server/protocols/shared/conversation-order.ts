@@ -42,7 +42,10 @@ function withoutEmptyTurns(messages: readonly Message[], dropped: Dropped): read
   if (!messages.some(isEmpty)) return messages;
   for (const [at, message] of messages.entries())
     if (isEmpty(message)) dropped.push(`/messages/${at}: says nothing and is left out`);
-  return messages.filter((message) => !isEmpty(message));
+  const speaking = messages.filter((message) => !isEmpty(message));
+  if (speaking.length > 0) return speaking;
+  dropped.push('/messages: nobody says anything, a word of the user’s stands for it');
+  return [{ role: 'user', parts: [{ type: 'text', text: opening.text }] }];
 }
 
 class Pairing {

@@ -6,6 +6,7 @@ import type { Dropped } from '../../protocols/codec.ts';
 import { guardedLookup, record } from '../../protocols/shared/json.ts';
 import { pictureType } from '../../protocols/shared/media.ts';
 import {
+  isInstruction,
   isSystemFirst,
   JoinedTurns,
   joinedContent,
@@ -166,6 +167,7 @@ function unmet(object: Members, key: string, row: ProviderRow): boolean {
   if (value === undefined || value === null) return false;
   if (demand.kind === 'oneOf') return typeof value === 'string' && !demand.words.includes(value);
   if (demand.kind === 'systemFirst') return Array.isArray(value) && !isSystemFirst(value, demand.apart, object);
+  if (demand.kind === 'asked') return Array.isArray(value) && !hasRole(value, demand.by.role);
   if (demand.kind === 'shaped') return typeof value === 'string' && !demand.pattern.test(value);
   if (demand.kind === 'pictured') return pictureAt(object, key, demand.data) !== value;
   if (demand.kind === 'without') return Array.isArray(value) && value.some((word) => demand.words.includes(word));
@@ -241,6 +243,8 @@ function satisfy(object: Members, key: string, demand: ValueDemand, reasons: str
       if (!Array.isArray(value) || demand.word.test(JSON.stringify(value))) return object;
       reasons.push('a word that the upstream demands is put before them');
       return { ...object, [key]: led(demand.by, value) };
+    case 'asked':
+      return asked(object, key, demand, reasons);
     case 'parted':
       return parted(object, key, demand, reasons);
     case 'alternating':
@@ -291,6 +295,17 @@ function oneOf(object: Members, key: string, demand: Extract<Demand, { kind: 'on
   const instead = demand.instead === undefined ? undefined : guardedLookup(demand.instead, value);
   reasons.push(instead === undefined ? `${value} is not taken by the upstream` : `${instead} instead of ${value}`);
   return instead === undefined ? without(object, key) : { ...object, [key]: instead };
+}
+
+const hasRole = (turns: readonly unknown[], role: string): boolean => turns.some((turn) => record(turn)?.role === role);
+
+function asked(object: Members, key: string, { by }: Extract<Demand, { kind: 'asked' }>, reasons: string[]): Members {
+  const value = object[key];
+  if (!Array.isArray(value) || hasRole(value, by.role)) return object;
+  const first = value.findIndex((turn) => !isInstruction(turn));
+  const at = first < 0 ? value.length : first;
+  reasons.push(`the upstream wants somebody to ask: a word of the ${by.role}’s stands before the answers`);
+  return { ...object, [key]: value.toSpliced(at, 0, by) };
 }
 
 /** A host may take one system message alone. */

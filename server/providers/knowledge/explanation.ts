@@ -64,6 +64,8 @@ const demandFields = (demand: Demand): unknown => {
     case 'alternating':
     case 'systemFirst':
       return null;
+    case 'asked':
+      return demand.by.role;
     case 'renamed':
       return demand.to;
     case 'atMost':

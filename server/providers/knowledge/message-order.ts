@@ -1,6 +1,7 @@
 /** Where instructions may stand in a conversation: at some hosts anywhere, at the others in one message that comes first. */
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import { codecFor } from '../../protocols/registry.ts';
+import { opening } from '../../protocols/shared/conversation-order.ts';
 import { record, text } from '../../protocols/shared/json.ts';
 import type { Demand, ProviderRow, WithSource } from './row.ts';
 
@@ -8,6 +9,8 @@ import type { Demand, ProviderRow, WithSource } from './row.ts';
 export type SystemOrder = 'first' | 'anywhere' | 'default';
 
 const alternating: Demand = { kind: 'alternating' };
+/** Templates raise "No user query found in messages". Source: https://huggingface.co/Qwen/Qwen3.5-27B/blob/main/chat_template.jinja */
+const asked: Demand = { kind: 'asked', by: { role: 'user', content: opening.text } };
 const chat = 'openai-chat';
 const responses = 'openai-responses';
 const messages = 'anthropic-messages';
@@ -73,7 +76,8 @@ export const messageOrderRows: readonly ProviderRow[] = strictHosts.flatMap(({ d
     const demanded = firstAlone(dialect);
     if (demanded === null) return [];
     const first: ProviderRow = { ...host, dialect, ...demanded };
-    return dialect === chat ? [first, { ...first, ...takesTurns, demand: alternating }] : [first];
+    if (dialect !== chat) return [first];
+    return [first, { ...first, demand: asked, translatedOnly: true }, { ...first, ...takesTurns, demand: alternating }];
   }),
 );
 
@@ -82,7 +86,7 @@ export function safeOrder(provider: string, dialect: ProtocolId): readonly Provi
   const demanded = firstAlone(dialect);
   if (demanded === null || codecFor(dialect).definition.instructions?.isRisky !== true) return [];
   const row = { provider, dialect, ...demanded, source: 'https://github.com/BerriAI/litellm/pull/39852' };
-  return [row, { ...row, demand: alternating }];
+  return [row, ...(dialect === chat ? [{ ...row, demand: asked }] : []), { ...row, demand: alternating }];
 }
 
 /** What a channel's operator says of the host. */
@@ -121,7 +125,7 @@ export function systemOrderAt(provider: string, dialect: ProtocolId, baseUrl: st
 
 type Members = Readonly<Record<string, unknown>>;
 
-const isInstruction = (item: unknown): boolean => {
+export const isInstruction = (item: unknown): boolean => {
   const role = record(item)?.role;
   return role === 'system' || role === 'developer';
 };

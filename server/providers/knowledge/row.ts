@@ -44,6 +44,8 @@ export type Demand =
   | { readonly kind: 'shaped'; readonly pattern: RegExp; readonly length: number }
   /** Of turns: one system message, and it comes first. `apart`: the member beside them where the dialect has the instructions. */
   | { readonly kind: 'systemFirst'; readonly apart?: 'instructions' | 'system' }
+  /** Of turns: somebody of this role must speak; else this message stands behind the leading instructions. */
+  | { readonly kind: 'asked'; readonly by: { readonly role: string; readonly content: string } }
   /** Of messages: only the system role may repeat; other consecutive messages of one role are merged. */
   | { readonly kind: 'alternating' }
   /** It must be there: this stands in for it, and for an empty text where that is refused too. */

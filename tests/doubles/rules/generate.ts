@@ -320,10 +320,16 @@ export const generateRules: readonly Rule[] = [
     invalid('Please set allowed_function_names only when function calling mode is ANY.'),
   ),
   when(
-    'gemini/last-turn',
-    'https://github.com/crewAIInc/crewAI/pull/6973',
-    ({ body }) => contentsOf(body).at(-1)?.role === 'model',
+    'gemini/single-turn',
+    'https://github.com/microsoft/semantic-kernel/pull/13288',
+    ({ body }) => contentsOf(body).length === 1 && contentsOf(body)[0]?.role === 'model',
     invalid('Please ensure that single turn requests end with a user role or the role field is empty.'),
+  ),
+  when(
+    'gemini/last-turn',
+    'https://github.com/pipecat-ai/pipecat/pull/5821',
+    ({ body, model }) => !/^gemini-(?:2\.|3-|3\.1-)/.test(model) && contentsOf(body).at(-1)?.role === 'model',
+    invalid('Requests ending with a model turn are not supported.'),
   ),
   when(
     'gemini/blank-parts',

@@ -43,9 +43,9 @@ export const geminiModels: readonly ModelRow[] = [
     source: 'https://ai.google.dev/gemini-api/docs/function-calling',
   },
   {
-    models: /^gemini-(?:3\.[6-9]|[4-9]|.*latest)/,
+    models: /^gemini-(?:3\.[2-9]|[4-9]|.*latest)/,
     unsupported: ['prefill'],
-    source: 'https://github.com/maximhq/bifrost/issues/6334',
+    source: 'https://github.com/pipecat-ai/pipecat/pull/5821',
   },
   {
     models: /^gemini-(?:[3-9]|.*latest)/,

@@ -25,6 +25,13 @@ const mistral: readonly ModelRow[] = [
     efforts: ['none', 'high'],
     source: mistralEfforts,
   },
+  // "Expected last role User or Tool (or Assistant with prefix True)": no other dialect says whether it is a prefix.
+  {
+    models: /^/,
+    provider: 'mistral',
+    unsupported: ['prefill'],
+    source: 'https://github.com/0xPlaygrounds/rig/pull/1130',
+  },
   { models: /^mistral-large-2411/, provider: 'mistral', outputCap: 16_384, source: listed },
   {
     models: /^magistral/,
