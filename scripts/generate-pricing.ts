@@ -5,7 +5,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { compileTermRules, termRatio } from '../server/contract/pricing/modifiers.ts';
-import { allProviders } from '../server/providers/catalogue.ts';
 import { type ModelFacts, unpackKnowledge } from '../server/providers/knowledge/facts.ts';
 import {
   dateOf,
@@ -21,6 +20,7 @@ import {
   unit,
   withoutFollowing,
 } from '../server/providers/knowledge/price-view.ts';
+import { shippedLists } from './generate-model-lists.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const target = join(root, 'server', 'contract', 'pricing', 'default-prices.json');
@@ -60,10 +60,10 @@ const tableNames = [
   'ToolPrices',
 ] as const;
 
-/** Names of our lists that no maker sells under, with the dearest of the providers that list them. */
+/** Names of our lists, former ones too, that no maker sells under, with the dearest of the providers that list them. */
 function listed(models: Readonly<Record<string, Readonly<Record<string, ModelFacts>>>>): Map<string, ModelFacts> {
   const found = new Map<string, ModelFacts>();
-  for (const { slug, models: names } of allProviders) {
+  for (const [slug, names] of shippedLists()) {
     for (const name of names) {
       const facts = models[slug]?.[name];
       const before = found.get(name)?.price?.input ?? 0;

@@ -16,6 +16,7 @@ import {
   packageProviders,
 } from '../server/providers/knowledge/package-rows.ts';
 import { writeLimits } from './generate-model-limits.ts';
+import { writeLists } from './generate-model-lists.ts';
 import { writePricing } from './generate-pricing.ts';
 import { type Disagreement, Merge, type Override } from './knowledge/merge.ts';
 import overrides from './knowledge/overrides.json' with { type: 'json' };
@@ -30,7 +31,7 @@ const mostPacked = 120 * 1024;
 /** Each as its package says it; all are among the notices that travel in the executable. */
 const licences = { litellm: 'MIT', 'genai-prices': 'MIT', '@openai/codex': 'Apache-2.0' } as const;
 
-interface Read {
+export interface Read {
   readonly versions: Readonly<Record<string, string>>;
   readonly litellm: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly genai: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
@@ -43,11 +44,11 @@ interface Read {
   }[];
 }
 
-const run = (command: string, args: readonly string[], cwd: string): string =>
+export const run = (command: string, args: readonly string[], cwd: string): string =>
   execFileSync(command, args, { cwd, encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'inherit'] });
 
 /** @returns the newest version of codex for this machine; the list of models is the same in all of them. */
-function fetchAll(cache: string): string {
+export function fetchAll(cache: string): string {
   mkdirSync(cache, { recursive: true });
   const python = join(cache, 'python', 'bin', 'python');
   if (!existsSync(python)) run('python3', ['-m', 'venv', join(cache, 'python')], cache);
@@ -64,7 +65,7 @@ const versionIn = (cache: string): string =>
     .map((name) => /^openai-codex-(.+)-linux-x64\.tgz$/.exec(name)?.[1])
     .find((version) => version !== undefined) ?? '';
 
-function read(cache: string): Read {
+export function read(cache: string): Read {
   const pairs = Object.fromEntries(
     Object.values(packageProviders).flatMap(({ litellm, genai = [] }) =>
       Object.entries(litellm).map(([name, prefix]) => [name, [genai[0] ?? null, prefix]]),
@@ -197,5 +198,7 @@ if (import.meta.main) {
   writeFileSync(target, text);
   writeFileSync(codexTarget, `${JSON.stringify(codexEntries(data), null, 2)}\n`);
   writeLimits();
+  // Prices are those of the names in the lists.
+  writeLists();
   writePricing();
 }

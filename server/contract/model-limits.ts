@@ -17,6 +17,8 @@ export interface ModelLimits {
   readonly countable: boolean;
   /** It stands in the table. */
   readonly known: boolean;
+  /** The packages that the table is made of have it. Absent = a list by hand has. */
+  readonly published?: true;
 }
 
 /** A picture of the finest reading: 4,784 tokens. Source: platform.claude.com/docs/en/build-with-claude/vision, high resolution. */
@@ -73,6 +75,7 @@ function compiled(): Map<string, ModelLimits> {
       thinking: flags.includes('r'),
       countable: flags.includes('o'),
       known: true,
+      ...(flags.includes('p') ? { published: true } : {}),
     };
     for (const name of names.split(' ')) made.set(name, limits);
   }

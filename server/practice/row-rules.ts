@@ -315,6 +315,10 @@ function violates(demand: Demand, value: unknown): boolean {
     }
     case 'systemFirst':
       return Array.isArray(value) && !isSystemFirst(value, demand.apart, {});
+    case 'continued': {
+      const last = record(list(value).at(-1));
+      return last?.role === 'assistant' && list(last.tool_calls).length === 0 && last[demand.member] !== true;
+    }
     case 'asked':
       return Array.isArray(value) && value.every((turn) => record(turn)?.role !== demand.by.role);
     case 'mentions':

@@ -1,6 +1,6 @@
 /** Where a row of LiteLLM's model list sends its requests, and with what key: its provider, address and key as LiteLLM resolves them. */
 
-import { providerBySlug } from './catalogue.ts';
+import { knowsModel, providerBySlug } from './catalogue.ts';
 import { keyStarts } from './key-starts.ts';
 import { type LitellmProvider, litellmHost, litellmMakerOf, litellmProvider } from './litellm.ts';
 import { endpointFor, type Provider } from './provider.ts';
@@ -353,7 +353,7 @@ const v1 = new Set(['preview', 'latest', 'v1']);
 function azureAt(named: Named, values: RowValues, base: string): Channel {
   const model = named.model.replace(azureWay, '');
   // LiteLLM takes these to a serverless address: they are no deployments of OpenAI's models.
-  if (providerBySlug('cohere')?.models.includes(model) || providerBySlug('mistral')?.models.includes(model))
+  if (knowsModel('cohere', model) || knowsModel('mistral', model))
     return openaiAt({ ...named, provider: { ...named.provider, slug: 'custom' }, model }, base);
   const deployment = /^(.*?)\/openai\/deployments\/([^/?]+)/.exec(base);
   const query = URL.canParse(base) ? new URL(base).searchParams.get('api-version') : null;

@@ -3,7 +3,7 @@
  * and address. Source: https://github.com/BerriAI/litellm/blob/main/litellm/litellm_core_utils/get_llm_provider_logic.py,
  * `litellm/main.py` and `litellm/llms/`, read in release 1.110.2.
  */
-import { providerBySlug } from './catalogue.ts';
+import { knowsModel, providerBySlug } from './catalogue.ts';
 
 export interface LitellmProvider {
   /** Of the catalogue. `custom`: nothing here knows the host, and it speaks OpenAI's dialect. */
@@ -149,6 +149,4 @@ const makers = ['openai', 'anthropic', 'cohere'] as const;
 
 /** Who serves a model that is named without a provider. @returns null when its name does not say it. */
 export const litellmMakerOf = (model: string): string | null =>
-  routed.find(([name]) => name.test(model))?.[1] ??
-  makers.find((slug) => providerBySlug(slug)?.models.includes(model)) ??
-  null;
+  routed.find(([name]) => name.test(model))?.[1] ?? makers.find((slug) => knowsModel(slug, model)) ?? null;

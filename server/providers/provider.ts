@@ -54,8 +54,12 @@ export interface Provider {
     /** Where a channel names none, an option decides by model: the fallback must not be stored in its place. */
     readonly byOption: boolean;
   } | null;
-  /** Default models. */
+  /** Models that its channels are offered. */
   readonly models: readonly string[];
+  /** Models that were offered once: they stay known, by their maker and price. */
+  readonly formerModels: readonly string[];
+  /** Last day of a model, of both: `2026-11-28`. */
+  readonly retired: ReadonlyMap<string, string>;
 }
 
 export interface EndpointInput {

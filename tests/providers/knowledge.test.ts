@@ -34,9 +34,11 @@ describe('rows', () => {
   });
 
   const requested = () => {
-    const names = allProviders.flatMap(({ slug, models }) => models.map((model) => ({ slug, model })));
+    const names = allProviders.flatMap(({ slug, models, formerModels }) =>
+      [...models, ...formerModels].map((model) => ({ slug, model })),
+    );
     const more =
-      'glm-5 claude-opus-5-5 claude-opus-5 claude-fable-5 claude-sonnet-5-5 claude-opus-latest claude-v2 gemini-3.8-flash gemini-1.5-pro gemini-3-pro-preview gemini-2.5-flash-image gemma-3-27b kimi-k3 grok-4.5 grok-4.6 gpt-6-astra gpt-6-sol grok-3-mini grok-4 grok-code-fast-1 magistral-medium-latest deepseek-r1 doubao-seed-1-6 o1-mini chatgpt-4o-latest kimi-k2-instruct'.split(
+      'glm-5 claude-opus-5-5 claude-opus-5 claude-fable-5 claude-sonnet-5-5 claude-opus-latest claude-v2 gemini-3.8-flash gemini-1.5-pro gemini-3-pro-preview gemini-2.5-flash-image gemma-3-27b kimi-k3 grok-4.5 grok-4.6 gpt-6-astra gpt-6-sol grok-3-mini grok-4 grok-code-fast-1 magistral-medium-latest deepseek-r1 doubao-seed-1-6 o1-mini chatgpt-4o-latest kimi-k2-instruct gemini-2.5-computer-use-preview deepseek.r1-v1:0 qwen.qwen3-vl-235b-a22b'.split(
         ' ',
       );
     const known = [...names, ...more.flatMap((model) => allProviders.map(({ slug }) => ({ slug, model })))];
@@ -315,7 +317,10 @@ describe('provider rules', () => {
   });
 
   test('thoughts of the history stay where they are wanted alone', () => {
-    const messages = [{ role: 'assistant', content: 'a', reasoning_content: 'hm' }];
+    const messages = [
+      { role: 'assistant', content: 'a', reasoning_content: 'hm' },
+      { role: 'user', content: 'on' },
+    ];
     const [groq, cerebras, deepseek, moonshot] = ['groq', 'cerebras', 'deepseek', 'moonshot'].map(
       (provider) => (applied(provider, { messages }).within.messages as object[])[0],
     );
@@ -330,13 +335,14 @@ describe('provider rules', () => {
     const messages = [
       { role: 'assistant', content: null, tool_calls: [call('a')] },
       { role: 'assistant', content: 'no call' },
+      { role: 'user', content: 'on' },
     ];
     for (const [provider, model] of [
       ['deepseek', 'deepseek-v4-pro'],
       ['moonshot', 'kimi-k2.6'],
     ] as const)
       expect(applied(provider, { messages }, model)).toMatchObject({
-        within: { messages: [{ ...messages[0], reasoning_content: ' ' }, messages[1]] },
+        within: { messages: [{ ...messages[0], reasoning_content: ' ' }, ...messages.slice(1)] },
         dropped: [],
       });
     expect(applied('moonshot', { messages }, 'moonshot-v1-8k').within.messages).toBe(messages);
@@ -417,11 +423,13 @@ describe('provider rules', () => {
     const messages = [
       { role: 'assistant', content: 'a', reasoning_content: 'hm', reasoning_details: [{ type: 'reasoning.text' }] },
       { role: 'assistant', content: null, tool_calls: [{ ...call('a'), extra_content: { google: {} } }] },
+      { role: 'user', content: 'on' },
     ];
     for (const translated of [true, false]) {
       expect(applied('openai', { messages }, 'gpt-5', translated).within.messages).toEqual([
         { role: 'assistant', content: 'a' },
         { role: 'assistant', content: null, tool_calls: [call('a')] },
+        { role: 'user', content: 'on' },
       ]);
       expect(applied('openai', { messages }, 'deepseek-v4-pro', translated).within.messages).toBe(messages);
     }

@@ -372,18 +372,15 @@ test('a host whose documents say nothing of it gets no question of ours', () => 
   expect(translated('anthropic-messages', where, begins).turns).toEqual(begins.messages);
 });
 
-test('words to go on from are followed by a wish to go on at Mistral, which knows them by a member of its own', () => {
-  const body = {
-    messages: [
-      { role: 'user', content: 'hi' },
-      { role: 'assistant', content: '{' },
-    ],
-  };
-  const { turns, dropped } = translated(
-    'anthropic-messages',
-    host('mistral', 'openai-chat', 'mistral-large-latest'),
-    body,
-  );
-  expect(rolesOf(turns)).toEqual(['user', 'assistant', 'user']);
-  expect(dropped).toEqual(['/messages/1: this model does not go on from it, and is asked to continue']);
+test('words to go on from are marked as such at Mistral, and nothing else is', () => {
+  const where = host('mistral', 'openai-chat', 'mistral-large-latest');
+  const user = { role: 'user', content: 'hi' };
+  const assistant = { role: 'assistant', content: '{' };
+  const ends = { messages: [user, assistant, user, assistant] };
+  expect(translated('anthropic-messages', where, ends)).toMatchObject({
+    turns: [user, assistant, user, { ...assistant, prefix: true }],
+    dropped: [],
+  });
+  expect(translated('anthropic-messages', where, { messages: [assistant, user] }).turns).toEqual([assistant, user]);
+  expect(passed(where, ends).within).toEqual(ends);
 });

@@ -16,7 +16,7 @@ const requested = (slug: string, model: string) =>
 /** Works that are ordered and fetched later are never tested by asking. */
 const orders = new Set(['midjourney', 'midjourney-plus', 'suno']);
 /** No list of prices has their models: what is asked is short enough, whatever it costs. */
-const unlisted = new Set(['ollama', 'tencent', 'moka', 'volcengine', 'xinference']);
+const unlisted = new Set(['ollama', 'tencent', 'moka', 'xinference']);
 
 const listed = providers.filter(({ models }) => models.length > 0);
 
@@ -47,7 +47,8 @@ test('the table of what is asked and what it costs at list', () => {
 });
 
 test('pictures, films, research runs and retired models are asked only by name', () => {
-  const { models } = providerOf('openai');
+  const { models: offered, formerModels } = providerOf('openai');
+  const models = [...offered, ...formerModels];
   const picked = new Set<string>();
   for (let left = models; ; ) {
     const model = probeModel(providerOf('openai'), left);

@@ -10,6 +10,7 @@ interface Words {
 const labels: Readonly<Record<string, Words>> = {
   outputCap: { zh: '最长输出（token）', en: 'output limit (tokens)' },
   inputLimit: { zh: '上下文（token）', en: 'context (tokens)' },
+  retired: { zh: '提供商停用日期', en: 'taken away by its provider on' },
   thinking: { zh: '思考方式', en: 'reasoning is requested by' },
   alwaysThinks: { zh: '始终思考', en: 'always thinks' },
   thinksUnasked: { zh: '未要求时也思考', en: 'reasons unless switched off' },
@@ -38,6 +39,7 @@ const kinds: Readonly<Record<string, Words>> = {
   oneOf: { zh: '只能是', en: 'is one of' },
   shaped: { zh: '改写为此形式', en: 'is brought into the shape' },
   present: { zh: '缺少时补上', en: 'is put in where it is missing:' },
+  continued: { zh: '续写时最后一条助手消息须标记', en: 'marks a last message of the assistant as' },
   asked: { zh: '须有此角色的消息', en: 'must have a message of the' },
   mentions: { zh: '须提到', en: 'must mention' },
   parted: { zh: '改为此顺序', en: 'is put into the order' },

@@ -109,14 +109,22 @@ function vendorSchemas(folder: string): ReadonlyMap<UpstreamWire, ValidateFuncti
   ]);
 }
 
-/** An answer in the history bears no id where another provider gave it: Codex, OpenAI's own program, sends them so too. */
+const withLogprobs = (content: unknown): unknown =>
+  Array.isArray(content) ? content.map((part: Item) => ({ logprobs: [], ...part })) : content;
+
+/**
+ * An answer in the history has neither an id nor probabilities where another provider gave it, and OpenAI takes it so: its own
+ * program sends them like that. Source: https://github.com/openai/codex/blob/main/codex-rs/protocol/src/models.rs
+ */
 function withIds(body: Item): Item {
   const { input } = body;
   if (!Array.isArray(input)) return body;
   return {
     ...body,
     input: input.map((item: Item) =>
-      item.type === 'message' && item.role === 'assistant' ? { id: 'msg_1', status: 'completed', ...item } : item,
+      item.type === 'message' && item.role === 'assistant'
+        ? { id: 'msg_1', status: 'completed', ...item, content: withLogprobs(item.content) }
+        : item,
     ),
   };
 }

@@ -29,6 +29,8 @@ const facts = {
   context: z.nullable(z.int()),
   longest: z.nullable(z.int()),
   takes: z.array(z.string()),
+  /** Day on which its maker takes it away; absent = none is known. */
+  retired: z.optional(z.string()),
   /** Dollars per million tokens or per call, without a group's ratio. */
   input: dollars,
   output: dollars,

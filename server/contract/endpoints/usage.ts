@@ -43,6 +43,8 @@ const pricingItem = z.object({
   longest: z.nullable(z.int()),
   /** text, image, audio, video, file; [] = unknown. */
   takes: z.array(z.string()),
+  /** Day on which its maker takes it away; absent = none is known. */
+  retired: z.optional(z.string()),
 });
 
 export const usageEndpoints = [

@@ -18,7 +18,7 @@ import { headersProblem } from '../../contract/header-override.ts';
 import type { KeyHealth } from '../../contract/key-health.ts';
 import { isChannelFactor, maxChannelFactor, minChannelFactor } from '../../contract/pricing/channel-factor.ts';
 import { storedText } from '../../contract/stored-texts.ts';
-import { offeredProviders, providerByType } from '../../providers/catalogue.ts';
+import { offeredOn, providerByType } from '../../providers/catalogue.ts';
 import { probeModel } from '../../providers/probe.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 import { createBulk } from './bulk.ts';
@@ -396,7 +396,7 @@ export function createChannels(deps: {
       }
       return reason;
     },
-    types: () => offeredProviders,
+    types: () => offeredOn(new Date(deps.now()).toISOString().slice(0, 10)),
   };
   const { tryOut } = service;
   const health = deps.keyHealth ?? null;

@@ -37,6 +37,7 @@ export interface PriceListItem {
   readonly context: number | null;
   readonly longest: number | null;
   readonly takes: readonly string[];
+  readonly retired?: string;
 }
 
 export function createPriceList(deps: { readonly options: OptionsService; readonly channels: ChannelsService }) {
@@ -82,7 +83,7 @@ export function createPriceList(deps: { readonly options: OptionsService; readon
         const factors = [...groups].filter(
           ([group, { most, least }]) => enabled.includes(group) && (most !== 1 || least !== 1),
         );
-        const { maker, context, longest, takes } = detailsOf(tables, model, prefixes);
+        const { maker, context, longest, takes, retired } = detailsOf(tables, model, prefixes);
         return [
           {
             model_name: model,
@@ -96,6 +97,7 @@ export function createPriceList(deps: { readonly options: OptionsService; readon
             owner_by: '',
             supported_endpoint_types: endpointTypesOf(model),
             ...{ maker, context, longest, takes },
+            ...(retired === undefined ? {} : { retired }),
           },
         ];
       });

@@ -9,7 +9,7 @@ import { defaultPriceTables } from '../../contract/pricing/defaults.ts';
 import { PurchaseShares } from '../../contract/pricing/purchase.ts';
 import { type PriceTables, pricedName, resolvePrices } from '../../contract/pricing/tables.ts';
 import { servingPrefix } from '../../providers/import-names.ts';
-import { makerOf } from '../../providers/makers.ts';
+import { lastDayOf, makerOf } from '../../providers/makers.ts';
 import type { OptionsService } from '../options/service.ts';
 import { barsOf, type PeriodBar, periodOf } from '../traffic/period.ts';
 
@@ -31,6 +31,8 @@ export interface ModelDetails extends Dollars {
   readonly longest: number | null;
   /** text, image, audio, video, file; [] = unknown. */
   readonly takes: readonly string[];
+  /** Day on which its maker takes it away; absent = none is known. */
+  readonly retired?: string;
 }
 
 export interface Suggestion extends Pick<Dollars, 'input' | 'output' | 'per_call'> {
@@ -88,12 +90,14 @@ const isPriced = ({ input, per_call: call }: Pick<Dollars, 'input' | 'per_call'>
 
 export function detailsOf(tables: PriceTables, model: string, prefixes: readonly string[] = []): ModelDetails {
   const { context, output, known } = modelLimits(model);
+  const retired = lastDayOf(model);
   return {
     model,
     maker: makerOf(model),
     context: known && Number.isFinite(context) ? context : null,
     longest: known ? output : null,
     takes: modelModalities(model),
+    ...(retired === null ? {} : { retired }),
     ...dollarsOf(tables, model, prefixes),
   };
 }

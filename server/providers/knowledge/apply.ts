@@ -167,6 +167,7 @@ function unmet(object: Members, key: string, row: ProviderRow): boolean {
   if (value === undefined || value === null) return false;
   if (demand.kind === 'oneOf') return typeof value === 'string' && !demand.words.includes(value);
   if (demand.kind === 'systemFirst') return Array.isArray(value) && !isSystemFirst(value, demand.apart, object);
+  if (demand.kind === 'continued') return Array.isArray(value) && isUnmarked(value.at(-1), demand.member);
   if (demand.kind === 'asked') return Array.isArray(value) && !hasRole(value, demand.by.role);
   if (demand.kind === 'shaped') return typeof value === 'string' && !demand.pattern.test(value);
   if (demand.kind === 'pictured') return pictureAt(object, key, demand.data) !== value;
@@ -243,6 +244,11 @@ function satisfy(object: Members, key: string, demand: ValueDemand, reasons: str
       if (!Array.isArray(value) || demand.word.test(JSON.stringify(value))) return object;
       reasons.push('a word that the upstream demands is put before them');
       return { ...object, [key]: led(demand.by, value) };
+    case 'continued': {
+      const last = Array.isArray(value) ? record(value.at(-1)) : null;
+      if (!Array.isArray(value) || !isUnmarked(last, demand.member)) return object;
+      return { ...object, [key]: value.with(-1, { ...last, [demand.member]: true }) };
+    }
     case 'asked':
       return asked(object, key, demand, reasons);
     case 'parted':
@@ -296,6 +302,11 @@ function oneOf(object: Members, key: string, demand: Extract<Demand, { kind: 'on
   reasons.push(instead === undefined ? `${value} is not taken by the upstream` : `${instead} instead of ${value}`);
   return instead === undefined ? without(object, key) : { ...object, [key]: instead };
 }
+
+const isUnmarked = (turn: unknown, member: string): boolean => {
+  const last = record(turn);
+  return last?.role === 'assistant' && isEmpty(last.tool_calls) && last[member] !== true;
+};
 
 const hasRole = (turns: readonly unknown[], role: string): boolean => turns.some((turn) => record(turn)?.role === role);
 

@@ -5,6 +5,9 @@ import type { WithSource } from './row.ts';
 const models = 'https://platform.claude.com/docs/en/build-with-claude/claude-on-amazon-bedrock';
 const profiles = 'https://docs.aws.amazon.com/bedrock/latest/userguide/inference-profiles-support.html';
 
+/** The ids that LiteLLM's map has, with their profiles in front. */
+const published = 'https://github.com/BerriAI/litellm/blob/main/model_prices_and_context_window.json';
+
 /** Profiles that span regions, by the prefix of their id. */
 export type Span = 'global' | 'us' | 'us-gov' | 'eu' | 'jp' | 'au' | 'apac';
 
@@ -49,8 +52,11 @@ export const bedrockModels: readonly BedrockModelRow[] = [
   row('claude-opus-4-8', 'claude-opus-4-8', 'us eu jp au global', {
     source: 'https://aws-samples.github.io/sample-eksreview/configuration/models/',
   }),
-  row('claude-sonnet-5', 'claude-sonnet-5', 'us eu jp au global', { assumed: true }),
-  row('claude-fable-5', 'claude-fable-5', 'us eu jp au global', { assumed: true }),
+  ...['claude-opus-5', 'claude-opus-5-5', 'claude-sonnet-5', 'claude-sonnet-5-5', 'claude-haiku-5-5'].map((name) =>
+    row(name, name, 'us us-gov eu jp au apac global', { source: published }),
+  ),
+  row('claude-fable-5', 'claude-fable-5', 'us eu au apac global', { source: published }),
+  row('claude-fable-5-1', 'claude-fable-5-1', 'us us-gov eu global', { source: published }),
 ];
 
 /** Where a region's requests may be served, the nearest first. */

@@ -1,5 +1,6 @@
 /** What is known of a model at a provider, and where each of it is known from. */
 import { bareName, modelLimits } from '../../contract/model-limits.ts';
+import { providerBySlug } from '../catalogue.ts';
 import { ruleMember } from './own.ts';
 import { providerRows } from './providers.ts';
 import type { Demand, ModelRow, WithSource } from './row.ts';
@@ -36,11 +37,14 @@ const field = (member: string, value: unknown, { source, assumed }: WithSource):
 export function detailsOf(provider: string, model: string, own: readonly ModelRow[]): Finding[] {
   const details = new Map<string, Finding>();
   const limits = modelLimits(model);
+  const source = limitsSource(limits);
   if (limits.known) {
-    details.set('outputCap', field('outputCap', limits.output, { source: limitsSource }));
-    details.set('inputLimit', field('inputLimit', limits.context, { source: limitsSource }));
-    if (!limits.thinking) details.set('thinking', field('thinking', 'none', { source: limitsSource }));
+    details.set('outputCap', field('outputCap', limits.output, { source }));
+    details.set('inputLimit', field('inputLimit', limits.context, { source }));
+    if (!limits.thinking) details.set('thinking', field('thinking', 'none', { source }));
   }
+  const last = providerBySlug(provider)?.retired.get(model);
+  if (last !== undefined) details.set('retired', field('retired', last, { source }));
   for (const row of rowsFor(provider, model, own)) {
     for (const parameter of row.supported ?? [])
       for (const list of lists) details.delete(`${ruleMember(list)} ${parameter}`);
@@ -64,6 +68,8 @@ const demandFields = (demand: Demand): unknown => {
     case 'alternating':
     case 'systemFirst':
       return null;
+    case 'continued':
+      return demand.member;
     case 'asked':
       return demand.by.role;
     case 'renamed':

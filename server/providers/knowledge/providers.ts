@@ -62,6 +62,13 @@ const mistral = of('mistral', 'openai-chat', [
     { kind: 'parted', after: 'tool', before: 'user', by: { role: 'assistant', content: 'Done.' } },
     'https://github.com/BerriAI/litellm/issues/17761',
   ],
+  // "Expected last role User or Tool (or Assistant with prefix True)".
+  [
+    'messages',
+    { kind: 'continued', member: 'prefix' },
+    'https://github.com/0xPlaygrounds/rig/pull/1130',
+    { translatedOnly: true },
+  ],
 ]);
 
 const groqFields = 'https://console.groq.com/docs/openai';

@@ -46,6 +46,8 @@ export type Demand =
   | { readonly kind: 'systemFirst'; readonly apart?: 'instructions' | 'system' }
   /** Of turns: somebody of this role must speak; else this message stands behind the leading instructions. */
   | { readonly kind: 'asked'; readonly by: { readonly role: string; readonly content: string } }
+  /** Of messages: where the last one is the model's, which goes on from it, it bears this member. */
+  | { readonly kind: 'continued'; readonly member: string }
   /** Of messages: only the system role may repeat; other consecutive messages of one role are merged. */
   | { readonly kind: 'alternating' }
   /** It must be there: this stands in for it, and for an empty text where that is refused too. */

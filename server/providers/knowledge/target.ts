@@ -1,5 +1,5 @@
 /** What is known of a model at a provider: limits of the table, then every row that names it. */
-import { bareName, modelLimits } from '../../contract/model-limits.ts';
+import { bareName, type ModelLimits, modelLimits } from '../../contract/model-limits.ts';
 import { type ModelParameter, type Target, unknownTarget } from '../../protocols/target.ts';
 import { modelRows } from './models.ts';
 import type { ModelRow } from './row.ts';
@@ -39,7 +39,10 @@ export function rowsFor(provider: string, model: string, own: readonly ModelRow[
 }
 
 /** Where the limits come from that no row says. */
-export const limitsSource = 'https://models.dev';
+export const limitsSource = ({ published }: ModelLimits): string =>
+  published === true
+    ? 'https://github.com/BerriAI/litellm/blob/main/model_prices_and_context_window.json'
+    : 'https://models.dev';
 
 /** @param rows those that speak of the model. */
 export function targetOf(model: string, rows: readonly ModelRow[]): Target {

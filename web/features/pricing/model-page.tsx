@@ -258,6 +258,7 @@ export function ModelPage({ model, models }: ModelPageProps) {
               [t('pricing.takes'), modalityText(t, view.takes)],
               [t('pricing.context'), sizeText(view.context)],
               [t('pricing.longest'), sizeText(view.longest)],
+              ...(view.retired === undefined ? [] : [[t('pricing.retired'), view.retired] as const]),
               [t('pricing.interfaces'), endpointTypesOf(model).join(', ') || '–'],
             ]}
           />

@@ -14,6 +14,8 @@ export interface ModelView {
   readonly context: number | null;
   readonly longest: number | null;
   readonly takes: readonly string[];
+  /** Day on which its maker takes it away. */
+  readonly retired?: string | undefined;
   readonly groups: readonly string[];
   /** The group may use it. */
   readonly available: boolean;
@@ -42,13 +44,13 @@ export function viewsOf(list: PriceList, group: string): ModelView[] {
   const groupRatio = list.group_ratio[group] ?? 1;
   return list.data
     .map((item, index): ModelView => {
-      const { model_name: model, maker, context, longest, takes, enable_groups: groups } = item;
+      const { model_name: model, maker, context, longest, takes, retired, enable_groups: groups } = item;
       const perCall = item.quota_type === 1;
       const range = item.channel_factors?.[group];
       const ratio = groupRatio * mostFactor(item, group);
       const input = perCall ? null : item.model_ratio * unit;
       return {
-        ...{ id: index + 1, model, maker, context, longest, takes, groups, admin: null },
+        ...{ id: index + 1, model, maker, context, longest, takes, retired, groups, admin: null },
         available: groups.includes(group),
         ...(range === undefined || range.least === range.most ? {} : { least: range.least / range.most }),
         input: times(input, ratio),
@@ -64,10 +66,10 @@ export function viewsOf(list: PriceList, group: string): ModelView[] {
 export function adminViewsOf(models: readonly AdminModel[], group: string, ratio: number): ModelView[] {
   return models.flatMap((admin, index): ModelView[] => {
     if (!isPriced(admin)) return [];
-    const { model, maker, context, longest, takes, groups, input, output, cached, per_call: perCall } = admin;
+    const { model, maker, context, longest, takes, retired, groups, input, output, cached, per_call: perCall } = admin;
     return [
       {
-        ...{ id: index + 1, model, maker, context, longest, takes, groups, admin },
+        ...{ id: index + 1, model, maker, context, longest, takes, retired, groups, admin },
         available: groups.includes(group),
         input: times(input, ratio),
         output: times(output, ratio),

@@ -81,4 +81,9 @@ export const anthropicModels: readonly ModelRow[] = [
       'https://dev.to/persimmoq/claude-opus-55-sonnet-55-5-settings-that-return-400-when-you-only-change-the-model-name-5g36',
     assumed: true,
   },
+  {
+    models: /^claude-haiku-5[.-]5/,
+    supported: ['forcedToolChoice'],
+    source: 'https://github.com/BerriAI/litellm/blob/main/model_prices_and_context_window.json',
+  },
 ];

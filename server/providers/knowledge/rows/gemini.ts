@@ -5,6 +5,8 @@ const thinking = 'https://ai.google.dev/gemini-api/docs/thinking';
 const levels = 'https://docs.cloud.google.com/vertex-ai/generative-ai/docs/thinking';
 const signatures = 'https://ai.google.dev/gemini-api/docs/thought-signatures';
 const models = 'https://ai.google.dev/gemini-api/docs/models';
+/** As LiteLLM's map has it, model by model. */
+const published = 'https://github.com/BerriAI/litellm/blob/main/model_prices_and_context_window.json';
 
 export const geminiModels: readonly ModelRow[] = [
   {
@@ -58,10 +60,25 @@ export const geminiModels: readonly ModelRow[] = [
     source: 'https://hexdocs.pm/gemini_ex/Gemini.Types.Enums.ThinkingLevel.html',
   },
   {
-    models: /^gemini-3(?:\.[1-7])?-flash/,
+    models: /^gemini-3(?:\.[1-6])?-flash/,
     efforts: ['minimal', 'low', 'medium', 'high'],
     source: 'https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/guides/gemini-3-5-flash',
   },
+  { models: /^gemini-4-hydrogen/, efforts: ['low', 'medium', 'high', 'xhigh'], source: published },
+  {
+    models: /^gemini-3\.(?:5-flash-lite|[6-9]-flash)(?!.*tts)/,
+    unsupported: ['temperature', 'topP', 'topK'],
+    source: published,
+  },
+  {
+    models: /^gemini-(?:omni-1\.1|robotics-er-(?:1|.*streaming))/,
+    inputs: ['image', 'audio', 'video'],
+    source: published,
+  },
+  { models: /^gemini-2\.5-computer-use/, inputs: ['image'], source: published },
+  { models: /^gemini-.*-tts/, inputs: [], source: published },
+  { models: /^gemini-omni-1\.2/, inputs: ['image', 'video'], source: published },
+  { models: /^deep-research/, unsupported: ['tools', 'schemaFormat'], source: published },
   { models: /^gemini-3.*-image/, efforts: ['high'], source: levels, assumed: true },
   { models: /^gemini-(?:[01]|2\.0)/, thinking: 'none', source: thinking },
   { models: /^gemini-2\.5/, thinking: 'budget', thinkingByDefault: true, source: thinking },
@@ -71,7 +88,7 @@ export const geminiModels: readonly ModelRow[] = [
   { models: /^gemini-2\.5-flash-image/, thinking: 'none', source: models },
   { models: /^gemini-.*(?:image|-tts)/, outputs: ['text', 'image'], source: models, assumed: true },
   {
-    models: /^gemma-/,
+    models: /^gemma-(?!4)/,
     thinking: 'none',
     source: 'https://ai.google.dev/gemma/docs/core/gemma_on_gemini_api',
     assumed: true,

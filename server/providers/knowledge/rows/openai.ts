@@ -6,6 +6,8 @@ const reasoning = 'https://platform.openai.com/docs/guides/reasoning#limitations
 const efforts = 'https://github.com/anomalyco/opencode/pull/26268';
 const newerLimit = 'https://github.com/anomalyco/opencode/issues/37964';
 const chatModels = 'https://github.com/egoist/chatwise-releases/issues/1257';
+/** As LiteLLM's map has it, model by model. */
+const published = 'https://github.com/BerriAI/litellm/blob/main/model_prices_and_context_window.json';
 const sampling = ['temperature', 'topP', 'presencePenalty', 'frequencyPenalty'] as const;
 
 export const openaiModels: readonly ModelRow[] = [
@@ -120,6 +122,7 @@ export const openaiModels: readonly ModelRow[] = [
     efforts: ['medium', 'high', 'xhigh'],
     source: efforts,
   },
+  { models: /^gpt-(?:5\.[45]-pro|(?:4o-(?:mini-)?)?audio)/, unsupported: ['schemaFormat'], source: published },
   {
     models: /^gpt-5-chat/,
     thinking: 'none',

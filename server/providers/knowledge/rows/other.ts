@@ -9,6 +9,8 @@ const grokReasoning =
 const groqReasoning = 'https://console.groq.com/docs/reasoning';
 /** Limits of each host's models. */
 const listed = 'https://models.dev/api.json';
+/** As LiteLLM's map has it, model by model. */
+const published = 'https://github.com/BerriAI/litellm/blob/main/model_prices_and_context_window.json';
 const fixed = ['temperature', 'topP', 'candidates', 'presencePenalty', 'frequencyPenalty'] as const;
 
 const mistral: readonly ModelRow[] = [
@@ -25,12 +27,11 @@ const mistral: readonly ModelRow[] = [
     efforts: ['none', 'high'],
     source: mistralEfforts,
   },
-  // "Expected last role User or Tool (or Assistant with prefix True)": no other dialect says whether it is a prefix.
   {
-    models: /^/,
+    models: /^(?:mistral-(?:large-4|medium(?:-3|-latest)?$|small$|code-agent|vibe-cli)|devstral-.*latest)/,
     provider: 'mistral',
-    unsupported: ['prefill'],
-    source: 'https://github.com/0xPlaygrounds/rig/pull/1130',
+    efforts: ['none', 'high'],
+    source: published,
   },
   { models: /^mistral-large-2411/, provider: 'mistral', outputCap: 16_384, source: listed },
   {
@@ -155,6 +156,7 @@ const deepseek: readonly ModelRow[] = [
     inputs: [],
     source: 'https://api-docs.deepseek.com/api/create-chat-completion',
   },
+  { models: /^deepseek-.*vision/, provider: 'deepseek', inputs: ['image'], source: published },
   {
     models: /^deepseek-(?:reasoner|r1)/,
     thinking: 'effort',
@@ -241,6 +243,7 @@ const xai: readonly ModelRow[] = [
   },
   { models: /^grok-4(?:-\d{4}|-latest)?$/, provider: 'xai', outputCap: 64_000, source: listed, assumed: true },
   { models: /^grok-4(?:-fast|\.)/, provider: 'xai', outputCap: 30_000, source: listed },
+  { models: /^grok-4\.20-multi/, provider: 'xai', unsupported: ['tools'], source: published },
   {
     models: /^grok-4\.20-multi/,
     efforts: ['low', 'medium', 'high', 'xhigh'],
@@ -327,7 +330,7 @@ const perplexity: readonly ModelRow[] = [
 const rest: readonly ModelRow[] = [
   { models: /^command-(?!a-(?:reasoning|plus))/, thinking: 'none', source: 'https://docs.cohere.com/docs/reasoning' },
   {
-    models: /^(?:command-(?!a-vision)|c4ai-command)/,
+    models: /^(?:command-(?!a-(?:vision|plus))|c4ai-command)/,
     provider: 'cohere',
     inputs: [],
     source: 'https://docs.cohere.com/docs/image-inputs',
@@ -356,6 +359,13 @@ const fireworks: readonly ModelRow[] = [
     efforts: ['none'],
     supported: [...fixed],
     source: fireworksControls,
+  },
+  { models: /^kimi-k3/, provider: 'fireworks', efforts: ['low', 'high', 'max'], source: published },
+  {
+    models: /^(?:llama-v3p(?:1-8b|2-)|qwen2-72b|qwen2p5-coder|yi-large|deepseek-coder-v2|ultramarine)/,
+    provider: 'fireworks',
+    unsupported: ['tools'],
+    source: published,
   },
   {
     models: /^deepseek-v4/,
@@ -447,9 +457,14 @@ const together: readonly ModelRow[] = [
     efforts: ['low', 'medium', 'high'],
     source: 'https://docs.together.ai/docs/openai-api-compatibility',
   },
+  { models: /^kimi-k3/, provider: 'together', efforts: ['low', 'high', 'max'], source: published },
 ];
 
 const hosts: readonly ModelRow[] = [
+  { models: /^r1-v1/, provider: 'aws', unsupported: ['tools'], source: published },
+  { models: /^qwen3-vl-235b/, provider: 'aws', unsupported: ['schemaFormat'], source: published },
+  { models: /^gpt-6-/, provider: 'aws', unsupported: ['temperature', 'topP'], source: published },
+  { models: /^gemini-3\.8-flash-cyber/, provider: 'vertex', unsupported: ['tools'], source: published },
   // It sends every model what that model takes, and leaves out the rest.
   {
     models: /^/,
