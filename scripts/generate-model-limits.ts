@@ -141,7 +141,13 @@ export function generateLimits(): string {
     for (const [name, [output, context, thinks]] of Object.entries(rows)) {
       const isKnown = table.of(name).some((limits) => limits.published && isBound(limits));
       if (isKnown && !isHeard) continue;
-      table.add(name, { output: Math.min(output, context), context, thinks: thinks === 1, own: provider === ownEncoding, published: false });
+      table.add(name, {
+        output: Math.min(output, context),
+        context,
+        thinks: thinks === 1,
+        own: provider === ownEncoding,
+        published: false,
+      });
     }
   }
   return table.text();
@@ -160,7 +166,8 @@ export function generateModalities(): string {
     for (const [name, { takes }] of Object.entries(own)) {
       const bare = bareName(name);
       // Words alone are what a list says that knows nothing of the rest.
-      if (takes !== undefined && takes.length > 1 && !taken.has(bare) && isTrusted(name)) taken.set(bare, new Set(takes));
+      if (takes !== undefined && takes.length > 1 && !taken.has(bare) && isTrusted(name))
+        taken.set(bare, new Set(takes));
     }
   const byHand = JSON.parse(readFileSync(join(root, 'scripts', 'prices', 'model-modalities.json'), 'utf8')) as Record<
     string,

@@ -128,7 +128,7 @@ export function generateLists(): string {
     lists: Record<string, string>;
   };
   const all = new Lists(models, date, lists);
-  const lines = allProviders.flatMap((provider) => {
+  const rows = allProviders.flatMap((provider) => {
     const { models: offered, former, retired } = all.of(provider);
     if (offered.length + former.length === 0) return [];
     const days = Object.fromEntries(
@@ -143,9 +143,9 @@ export function generateLists(): string {
       former: former.join(' '),
       retired: days,
     };
-    return [`  ${JSON.stringify(provider.slug)}: ${JSON.stringify(row)}`];
+    return [[provider.slug, row] as const];
   });
-  return `{\n${lines.join(',\n')}\n}\n`;
+  return `${JSON.stringify(Object.fromEntries(rows), null, 2)}\n`;
 }
 
 /** @returns provider -> all models that it has or had, as the file says. */

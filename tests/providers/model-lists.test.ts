@@ -6,8 +6,9 @@ import handLists from '../../scripts/prices/model-lists.json' with { type: 'json
 import { defaultPriceTables } from '../../server/contract/pricing/defaults.ts';
 import { resolvePrices } from '../../server/contract/pricing/tables.ts';
 import { allProviders, knowsModel, offeredOn, providerBySlug } from '../../server/providers/catalogue.ts';
+import { detailsOf } from '../../server/providers/knowledge/explanation.ts';
 import { type ModelFacts, unpackKnowledge } from '../../server/providers/knowledge/facts.ts';
-import { makerOf } from '../../server/providers/makers.ts';
+import { lastDayOf, makerOf } from '../../server/providers/makers.ts';
 
 const { date, models } = unpackKnowledge(readFileSync('server/providers/knowledge/data/models.json', 'utf8'));
 const offered = (slug: string, day = date): readonly string[] =>
@@ -50,6 +51,20 @@ test('a model that was taken away is not offered, is known by its day, and keeps
     const price = models[slug]?.[name]?.price?.input;
     if (price !== undefined) expect([name, isPriced(name)]).toEqual([name, true]);
   }
+});
+
+test('the last day of a model is named where it is explained, and is that of its maker where nobody asks at whom', () => {
+  const [maker, host] = ['openai', 'azure'].map((slug) => providerBySlug(slug)?.retired.get('gpt-4o') ?? '');
+  expect(maker).toMatch(/^\d{4}-\d\d-\d\d$/);
+  expect(host).not.toBe(maker);
+  expect(detailsOf('azure', 'gpt-4o', [])).toContainEqual(expect.objectContaining({ member: 'retired', value: host }));
+  expect(detailsOf('openai', 'gpt-4o', [])).toContainEqual(
+    expect.objectContaining({ member: 'retired', value: maker }),
+  );
+  expect(detailsOf('openai', 'gpt-6.2-sol', []).map(({ member }) => member)).not.toContain('retired');
+  expect(lastDayOf('gpt-4o')).toBe(maker);
+  expect(lastDayOf('gpt-6.2-sol')).toBeNull();
+  expect(lastDayOf('nobody-has-it')).toBeNull();
 });
 
 test('a model whose last day comes leaves the list on that day', () => {

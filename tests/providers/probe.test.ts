@@ -61,7 +61,7 @@ test('pictures, films, research runs and retired models are asked only by name',
   expect(never).toEqual(
     expect.arrayContaining(['o3-deep-research', 'o4-mini-deep-research', 'gpt-4o-realtime-preview']),
   );
-  expect([...picked].some((name) => /image|dall-e|research|realtime|whisper|audio/.test(name))).toBe(false);
+  expect([...picked].some((name) => /image|dall-e|deep-research|realtime|whisper|audio/.test(name))).toBe(false);
   expect(probeModel(providerOf('openai'), ['gpt-image-1.5', 'o3-deep-research'])).toBeNull();
 });
 

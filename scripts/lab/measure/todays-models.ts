@@ -32,6 +32,11 @@ const demanded: Readonly<Record<string, string>> = {
   minimax: 'MiniMax-M3',
 };
 
+/** What was decided by hand. */
+const decided: Readonly<Record<string, string>> = {
+  'claude-opus-4-1: not offered': 'LiteLLM has taken it out: one package keeps its price',
+};
+
 /** A name that its program has so often is one that it offers. */
 const often = 30;
 
@@ -59,7 +64,12 @@ interface Line {
   readonly open: readonly string[];
 }
 
-function factsIn(data: Read, provider: string, model: string, today: string): readonly (readonly [string, Partial<ModelFacts>])[] {
+function factsIn(
+  data: Read,
+  provider: string,
+  model: string,
+  today: string,
+): readonly (readonly [string, Partial<ModelFacts>])[] {
   const { litellm = {}, genai = [] } = packageProviders[provider] ?? {};
   const found: (readonly [string, Partial<ModelFacts>])[] = [];
   for (const [name, row] of Object.entries(data.litellm)) {
@@ -85,7 +95,12 @@ function lineOf(data: Read, provider: string, model: string, shipped: ModelFacts
   const open: string[] = [];
   if (prices === null) return { cells: [model, 'NO PRICE'], open: [`${model}: no price`] };
   const dollars = (ratio: number): number => Number((prices.modelRatio * 2 * ratio).toFixed(6));
-  const ours = [dollars(1), dollars(prices.completionRatio), dollars(prices.cacheRatio), dollars(prices.cacheWriteRatio)];
+  const ours = [
+    dollars(1),
+    dollars(prices.completionRatio),
+    dollars(prices.cacheRatio),
+    dollars(prices.cacheWriteRatio),
+  ];
   const sources = factsIn(data, provider, model, today);
   const isDecided = shipped?.by === 'override' || shipped?.by === 'dearer';
   for (const [source, { price, longest_input: input, longest_answer: answer, window, dates }] of sources) {
@@ -96,15 +111,27 @@ function lineOf(data: Read, provider: string, model: string, shipped: ModelFacts
       if (figure !== undefined && !near(figure, ours[at] ?? 0) && !isDecided && !later)
         open.push(`${model}: ${source} has ${figure}, shipped is ${ours[at]}`);
     const limits = modelLimits(model);
-    if (answer !== undefined && answer > limits.output) open.push(`${model}: ${source} has answers of ${answer}, shipped is ${limits.output}`);
-    if (Math.max(window ?? 0, input ?? 0) > limits.context) open.push(`${model}: ${source} has a window of ${window ?? input}, shipped is ${limits.context}`);
+    // An answer as long as the window is what a list says that does not know.
+    if (answer !== undefined && answer < limits.context && answer < (input ?? window ?? 0) && answer > limits.output)
+      open.push(`${model}: ${source} has answers of ${answer}, shipped is ${limits.output}`);
+    if (Math.max(window ?? 0, input ?? 0) > limits.context)
+      open.push(`${model}: ${source} has a window of ${window ?? input}, shipped is ${limits.context}`);
   }
   const codex = data.codex.find(({ slug }) => slug === model)?.supported_reasoning_levels.map(({ effort }) => effort);
   const { efforts, outputCap, inputLimit } = targetFor(provider, model);
-  const published = codex?.filter((effort) => effort !== 'ultra') ?? sources.find(([, facts]) => facts.efforts !== undefined)?.[1].efforts;
+  const published =
+    codex?.filter((effort) => effort !== 'ultra') ??
+    sources.find(([, facts]) => facts.efforts !== undefined)?.[1].efforts;
   const missing = published?.filter((effort) => efforts?.includes(effort) === false) ?? [];
   if (missing.length > 0) open.push(`${model}: ${missing.join(', ')} is refused here`);
-  if (!(offeredOn(today).find(({ slug }) => slug === provider)?.models.includes(model) ?? false)) open.push(`${model}: not offered`);
+  if (
+    !(
+      offeredOn(today)
+        .find(({ slug }) => slug === provider)
+        ?.models.includes(model) ?? false
+    )
+  )
+    open.push(`${model}: not offered`);
   return {
     cells: [
       model,
@@ -133,14 +160,19 @@ const claude = claudeNames(cache);
 const names = new Map(Object.entries(demanded).map(([provider, text]) => [provider, new Set(text.split(' '))]));
 for (const name of listed) names.get('openai')?.add(name);
 for (const name of claude) names.get('anthropic')?.add(name);
-console.log('model | shipped input/output/read/write, $ per million | litellm | genai-prices | window/longest input/longest answer | efforts | published | decided by');
+console.log(
+  'model | shipped input/output/read/write, $ per million | litellm | genai-prices | window/longest input/longest answer | efforts | published | decided by',
+);
 const open: string[] = [];
 for (const [provider, own] of names)
   for (const model of own) {
     const line = lineOf(data, provider, model, models[provider]?.[model], today);
     console.log(line.cells.join(' | '));
-    open.push(...line.open);
+    open.push(...line.open.filter((one) => decided[one] === undefined));
   }
-console.log(`${[...names.values()].reduce((sum, own) => sum + own.size, 0)} models, of them ${listed.length} of Codex's list and ${claude.length} of Claude Code's; ${open.length} open`);
+for (const [what, reason] of Object.entries(decided)) console.log(`decided: ${what}: ${reason}`);
+console.log(
+  `${[...names.values()].reduce((sum, own) => sum + own.size, 0)} models, of them ${listed.length} of Codex's list and ${claude.length} of Claude Code's; ${open.length} open`,
+);
 for (const one of open) console.log(`OPEN ${one}`);
 process.exit(open.length === 0 ? 0 : 1);

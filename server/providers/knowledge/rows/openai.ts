@@ -83,6 +83,12 @@ export const openaiModels: readonly ModelRow[] = [
   },
   { models: /^gpt-(?:5\.[2-9]|[6-9])/, efforts: ['none', 'low', 'medium', 'high', 'xhigh'], source: efforts },
   { models: /^gpt-5\.[5-9]/, thinkingByDefault: true, source: efforts, assumed: true },
+  // As OpenAI's own program lists them.
+  {
+    models: /^gpt-5\.6-(?:sol|terra|luna)/,
+    efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
+    source: 'https://www.npmjs.com/package/@openai/codex',
+  },
   {
     models: /^gpt-[6-9]/,
     thinkingByDefault: true,

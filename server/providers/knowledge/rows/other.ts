@@ -80,12 +80,6 @@ const groq: readonly ModelRow[] = [
     source: groqReasoning,
   },
   {
-    models: /^kimi-k2/,
-    provider: 'groq',
-    outputCap: 16_384,
-    source: 'https://github.com/anomalyco/opencode/issues/1000',
-  },
-  {
     models: /^(?:llama-4|compound)/,
     provider: 'groq',
     outputCap: 8192,
@@ -174,12 +168,6 @@ const deepseek: readonly ModelRow[] = [
     efforts: null,
     supported: ['temperature', 'topP', 'presencePenalty', 'frequencyPenalty'],
     source: 'https://docs.ollama.com/capabilities/thinking',
-  },
-  {
-    models: /^deepseek-reasoner/,
-    provider: 'deepseek',
-    outputCap: 65_536,
-    source: 'https://api-docs.deepseek.com/zh-cn/guides/reasoning_model',
   },
   {
     models: /^deepseek/,
