@@ -94,7 +94,7 @@ test.each([
   ['pictures by their tokens', 'gpt-image-1', '/v1/images/generations', { prompt: 'a cat', n: 2 }, 249_617],
   ['speech by its letters', 'tts-1', '/v1/audio/speech', { input: 'x'.repeat(1000), voice: 'alloy' }, 7500],
   ['moderations', 'text-moderation-stable', '/v1/moderations', { input: text }, 130],
-  ['completions', 'gpt-3.5-turbo-instruct', '/v1/completions', { prompt: text }, 975],
+  ['completions', 'gpt-3.5-turbo-instruct', '/v1/completions', { prompt: text }, 780],
 ])('%s: the prompt is paid', async (_name, model, path, body, quota) => {
   await gateway.channel(upstream.url, { models: model });
   const row = await leave({ path, body: { model, ...body } });
