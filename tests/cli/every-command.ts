@@ -178,6 +178,7 @@ export function everywhere({ file, upstream }: Facts): readonly (readonly string
     ['statement', '--user', 'root'],
     ['statement', '--token', 'ci', '--month', 'May'],
     ['statement', '--tag', 't', '--check'],
+    ['statement', '--user', 'root', '--focus'],
     ['logs', 'prune', '--before', '2001-01-01', '--yes'],
     ['drawing', 'list'],
     ['task', 'list'],

@@ -93,6 +93,36 @@ test('a key and a tag have statements of their own', async () => {
   expect((await get('tag=nothing')).lines).toEqual([]);
 });
 
+test('a statement in the columns of FOCUS has its mandatory columns, one row a line, and the same sum in dollars', async () => {
+  const statement = await get(`user=${ann.id}&month=2026-11`);
+  const response = await fetch(`${api.base}/api/statement/export?user=${ann.id}&month=2026-11&format=focus`, {
+    headers: root,
+  });
+  expect(response.headers.get('content-disposition')).toContain('focus-ann-2026-11.csv');
+  const text = await response.text();
+  expect(text.startsWith('BilledCost,')).toBe(true);
+  const rows = parse(text, { columns: true }) as Record<string, string>[];
+  // FOCUS 1.2, the columns of the feature level "Mandatory".
+  for (const name of [
+    ...['BilledCost', 'BillingAccountId', 'BillingAccountName', 'BillingCurrency', 'BillingPeriodEnd'],
+    ...['BillingPeriodStart', 'ChargeCategory', 'ChargeClass', 'ChargeDescription', 'ChargePeriodEnd'],
+    ...['ChargePeriodStart', 'ContractedCost', 'EffectiveCost', 'InvoiceIssuerName', 'ListCost', 'PricingQuantity'],
+    ...['PricingUnit', 'ProviderName', 'PublisherName', 'ServiceCategory', 'ServiceName'],
+  ])
+    expect(Object.keys(rows[0] ?? {})).toContain(name);
+  expect(rows.map((row) => `${row.ChargePeriodStart?.slice(0, 10)} ${row.ServiceName} ${row.PricingQuantity}`)).toEqual(
+    short(statement),
+  );
+  for (const cost of ['BilledCost', 'ContractedCost', 'EffectiveCost', 'ListCost'])
+    expect(rows.reduce((sum, row) => sum + Math.round(Number(row[cost]) * 500_000), 0)).toBe(statement.total.quota);
+  expect(rows[0]).toMatchObject({
+    ...{ BillingAccountId: `user:${ann.id}`, BillingAccountName: 'ann', BillingCurrency: 'USD', ChargeClass: '' },
+    ...{ BillingPeriodStart: '2026-11-01T00:00:00Z', BillingPeriodEnd: '2026-12-01T00:00:00Z' },
+    ...{ ChargePeriodStart: '2026-11-01T00:00:00Z', ChargePeriodEnd: '2026-11-02T00:00:00Z' },
+    ...{ ChargeCategory: 'Usage', ServiceCategory: 'AI and Machine Learning', ConsumedQuantity: '1500' },
+  });
+});
+
 test('every charge of a statement is recomputed from its row', async () => {
   expect((await get(`user=${ann.id}&check=true`)).check).toEqual({ checked: 6, unequal: 0 });
   const [row] = await api.gateway.rows<{ id: number; quota: number }>(

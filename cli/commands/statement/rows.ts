@@ -15,6 +15,7 @@ export const statementRows: readonly CommandRow[] = [
         en: 'such as 2026-11 (default: this month, UTC)',
       },
       { flag: '--csv', zh: '输出可发送给客户的 CSV', en: 'CSV that can be sent to whoever pays' },
+      { flag: '--focus', zh: '输出 FOCUS 1.2 格式的 CSV', en: 'CSV in the columns of FOCUS 1.2, for tools of FinOps' },
       { flag: '--check', zh: '由日志重算每笔费用并核对', en: 'recompute every charge from its log entry' },
     ],
     examples: [

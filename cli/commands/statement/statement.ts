@@ -1,6 +1,7 @@
 /** A month's bill. */
 import { AppError } from '../../../server/contract/errors.ts';
 import { statementCsv } from '../../../server/contract/statement-csv.ts';
+import { statementFocus } from '../../../server/contract/statement-focus.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { isWhole } from '../../output.ts';
 import { moneyOf } from '../../parts/money.ts';
@@ -26,6 +27,7 @@ export const statement: CommandRun = async (context, flags) => {
       check: flags.check === true,
     }),
   );
+  if (flags.focus === true) return context.output.raw(statementFocus(found));
   if (flags.csv === true) return context.output.raw(statementCsv(found, context.language));
   const money = await moneyOf(context);
   if (isWhole(context.output.format)) context.output.object(found, [], String(found.total.quota));

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { statementShape } from '../statement.ts';
-import { number, text, toggle } from './fields.ts';
+import { number, oneOf, text, toggle } from './fields.ts';
 
 /** Whose: one of `user`, `token` (their numbers) and `tag` (of channels); the caller's own without any. Others' are for administrators. */
 const whose = { month: text, user: number, token: number, tag: text };
@@ -23,7 +23,8 @@ export const statementEndpoints = [
     method: 'GET',
     path: '/api/statement/export',
     access: 'user',
-    input: z.object(whose),
+    /** `focus` = rows of the FinOps Open Cost and Usage Specification, in dollars; the plain one without it. */
+    input: z.object({ ...whose, format: oneOf(['plain', 'focus']) }),
     output: z.unknown(),
     envelope: 'file',
     summary: { zh: '导出月度账单（CSV）', en: 'Monthly statement as CSV' },

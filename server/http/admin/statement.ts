@@ -2,6 +2,7 @@
 import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { statementCsv } from '../../contract/statement-csv.ts';
+import { statementFocus } from '../../contract/statement-focus.ts';
 import type { StatementOf } from '../../domain/statements/service.ts';
 import type { Call, Download } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
@@ -38,12 +39,15 @@ export const statementHandlers: HandlersOf<'statement.get' | 'statement.export'>
   'statement.export': async (call): Promise<Download> => {
     const statement = await call.services.statements.get(await subjectOf(call), call.input.month ?? '');
     const name = statement.name.replace(/[^\p{L}\p{N}_-]+/gu, '-') || String(statement.id);
+    const isFocus = call.input.format === 'focus';
     return {
-      name: `statement-${name}-${statement.month}.csv`,
+      name: `${isFocus ? 'focus' : 'statement'}-${name}-${statement.month}.csv`,
       type: 'text/csv; charset=utf-8',
       chunks: (async function* () {
-        // Spreadsheets take the text for what it is.
-        yield `\uFEFF${statementCsv(statement, call.meta.language)}`;
+        // Spreadsheets take the text for what it is; programs want none of that mark.
+        yield isFocus
+          ? statementFocus(statement)
+          : `\uFEFF${statementCsv(statement, call.meta.language)}`;
       })(),
     };
   },
