@@ -51,7 +51,10 @@ export const nouns: Readonly<Record<string, Pick<Flag, 'zh' | 'en'>>> = {
   'access-token': { zh: '访问令牌（权限范围）', en: 'access tokens with scopes' },
   user: { zh: '用户', en: 'users' },
   program: { zh: '已登录的程序', en: 'programs that are signed in' },
-  'channel unsupported': { zh: '渠道上游不接受的单个参数', en: 'single members that the upstream of a channel does not take' },
+  'channel unsupported': {
+    zh: '渠道上游不接受的单个参数',
+    en: 'single members that the upstream of a channel does not take',
+  },
   'channel key': { zh: '渠道的单个密钥', en: 'single keys of a channel' },
   'ratios proposals': { zh: '等待确认的价格', en: 'prices that wait for a word' },
   budget: { zh: '令牌、用户、分组与全站的预算', en: 'budgets of keys, users, groups and the site' },

@@ -36,8 +36,8 @@ import { type ChannelHealthStatus, createRoutes, type RoutesService } from '../d
 import { type ChannelsService, createChannels, type RelayTest } from '../domain/channels/service.ts';
 import { createUnsupportedMembers, type UnsupportedMembersService } from '../domain/channels/unsupported-members.ts';
 import type { UpstreamProbeService } from '../domain/channels/upstream-probe.ts';
-import { type ConversationsService, createConversations } from '../domain/logs/conversation.ts';
 import { createInvoices, type InvoicesService } from '../domain/invoices/service.ts';
+import { type ConversationsService, createConversations } from '../domain/logs/conversation.ts';
 import { createLogs, type LogsService } from '../domain/logs/service.ts';
 import { createNodes, type NodesService } from '../domain/nodes/service.ts';
 import { type BudgetAlerts, createBudgetAlerts } from '../domain/notifications/budget-alerts.ts';

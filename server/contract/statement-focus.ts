@@ -29,7 +29,8 @@ const columns: Readonly<Record<string, (row: FocusRow) => string>> = {
   ChargeCategory: () => 'Usage',
   // A refund corrects the period at hand, which is no correction of an invoiced one.
   ChargeClass: () => '',
-  ChargeDescription: ({ line }) => (line.refund ? `Refund of failed work of ${line.model}` : `Requests to ${line.model}`),
+  ChargeDescription: ({ line }) =>
+    line.refund ? `Refund of failed work of ${line.model}` : `Requests to ${line.model}`,
   ChargeFrequency: () => 'Usage-Based',
   ChargePeriodEnd: ({ line }) => at(startOf(line) + daySeconds),
   ChargePeriodStart: ({ line }) => at(startOf(line)),

@@ -45,9 +45,7 @@ export const statementHandlers: HandlersOf<'statement.get' | 'statement.export'>
       type: 'text/csv; charset=utf-8',
       chunks: (async function* () {
         // Spreadsheets take the text for what it is; programs want none of that mark.
-        yield isFocus
-          ? statementFocus(statement)
-          : `\uFEFF${statementCsv(statement, call.meta.language)}`;
+        yield isFocus ? statementFocus(statement) : `\uFEFF${statementCsv(statement, call.meta.language)}`;
       })(),
     };
   },
