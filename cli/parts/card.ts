@@ -37,6 +37,7 @@ const names: Readonly<Record<string, string>> = {
   old_key_until: 'works until',
   link_until: 'link works until',
   last_ip: 'last address',
+  frozen_time: 'stopped for unusual spend',
   test_model: 'tested with',
   test_time: 'tested',
   response_time: 'test took',

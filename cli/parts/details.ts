@@ -45,6 +45,7 @@ const chinese: Readonly<Record<string, string>> = {
   link_until: '链接有效至',
   last_ip: '最近使用地址',
   labels: '标签',
+  frozen_time: '因费用异常停用',
   type: '类型',
   test_model: '测试模型',
   weight: '权重',
