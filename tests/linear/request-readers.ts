@@ -4,10 +4,12 @@ import { modelLimits } from '../../server/contract/model-limits.ts';
 import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { commonProtocol } from '../../server/protocols/registry.ts';
+import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 import { providerBySlug } from '../../server/providers/catalogue.ts';
 import { refusedMembers } from '../../server/providers/knowledge/refused-members.ts';
 import { withLimit } from '../../server/relay/admission/answer-limit.ts';
 import { checkWords } from '../../server/relay/admission/blocked-words.ts';
+import { CacheWatch } from '../../server/relay/admission/cache-watch.ts';
 import { estimate, finalPrices, reportedUsage } from '../../server/relay/admission/meter.ts';
 import { requestedOf } from '../../server/relay/admission/modifiers.ts';
 import { PrefixEvidence } from '../../server/relay/admission/prefix-evidence.ts';
@@ -140,6 +142,14 @@ function proveOpening(parsed: ParsedRequest): void {
   evidence.proven(origin, { ...opening, parts: [...opening.parts.slice(0, -1), { text: '', most: 0 }] });
 }
 
+/** A turn, and the same once more, which its upstream's cache did not have. */
+function watchCache(parsed: ParsedRequest, channel: ChannelSnapshot): void {
+  const watch = new CacheWatch();
+  const turn = { userId: 1, conversation: 's', parsed, channel, key: 'k', model: 'm', rules: null, sentMs: 0 };
+  watch.answered({ ...turn, usage: { ...emptyUsage, cacheRead: 1e6 } });
+  watch.answered({ ...turn, usage: { ...emptyUsage, input: 1e6 } });
+}
+
 /** What a request goes through, in order. */
 const stages: Readonly<Record<string, Stage>> = {
   admitted(parsed, channel) {
@@ -158,6 +168,7 @@ const stages: Readonly<Record<string, Stage>> = {
     const served = { upstreamModel: parsed.model, dropped: [] };
     finalPrices(parsed, prices, served, null, { body: null, left: true, counted: null });
     proveOpening(parsed);
+    watchCache(parsed, channel);
   },
   sent(parsed, channel) {
     const key = { key: channel.keys[0] ?? '', index: 0 };
@@ -346,6 +357,7 @@ const chats: Reader = {
     'providers/adapters/zhipu.ts',
     'relay/admission/answer-limit.ts',
     'relay/admission/blocked-words.ts',
+    'relay/admission/cache-watch.ts',
     'relay/admission/meter.ts',
     'relay/admission/modifiers.ts',
     'relay/admission/prefix-evidence.ts',
