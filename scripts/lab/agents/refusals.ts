@@ -93,13 +93,16 @@ function startWatch(target: string) {
 }
 
 const escapes = new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[A-Za-z]`, 'g');
-/** The lines in which a program says why it ends. */
-function wordsOf(text: string): string {
+/** The line in which a program says why it ends: with our words where it prints them. @param said the refusal. */
+function wordsOf(text: string, said: string): string {
   const lines = text
     .replace(escapes, '')
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('['));
+  const ours = /"message":"([^"$(]{8,40})/.exec(said)?.[1]?.trim() ?? '';
+  const printed = ours === '' ? undefined : lines.find((line) => line.includes(ours));
+  if (printed !== undefined) return printed.slice(Math.max(0, printed.indexOf(ours) - 40)).slice(0, 260);
   const found = lines.filter((line) => /error|quota|limit|budget|balance|key|model|4\d\d|again|used up/i.test(line));
   return (found.at(-1) ?? lines.at(-1) ?? '').slice(0, 260);
 }
@@ -151,7 +154,7 @@ try {
       const lasted = seconds === null ? 'never refused' : `${seconds.toFixed(1)} s`;
       const end = ended.code === null ? 'ended by us' : `exit ${ended.code}`;
       console.log(
-        `${agent.name} | ${reason} | ${calls.length} calls (${calls.join(', ')}) | ${lasted} | ${end} | ${wordsOf(ended.words)}`,
+        `${agent.name} | ${reason} | ${calls.length} calls (${calls.join(', ')}) | ${lasted} | ${end} | ${wordsOf(ended.words, said)}`,
       );
       if (process.env.AGENTS_LOUD !== undefined)
         console.log(`--- sent: ${said}\n--- printed: ${ended.words.slice(-2500)}`);
