@@ -106,15 +106,13 @@ async function compare({ from, to, progress }: MoveOrder, copied: CopyResult): P
   return one;
 }
 
-/** The source is only read. @throws AppError budget_one_machine, move_busy, move_node_lives, move_node_owes, move_unsettled, move_not_empty, move_changed, move_differs */
+/** The source is only read. @throws AppError move_busy, move_node_lives, move_node_owes, move_unsettled, move_not_empty, move_changed, move_differs */
 export async function moveSite(order: MoveOrder): Promise<MovedReport> {
   const { from, to } = order;
   const batch = order.batch ?? defaultBatch;
   await from.rejectBusy();
   await from.rejectOwing?.();
   await to.rejectBusy();
-  if (to.takesNoBudgets === true && (await from.columns('budgets')).length > 0 && (await from.count('budgets')) > 0)
-    throw new AppError('budget_one_machine');
   const mark = await from.mark();
   const cursors = await to.prepare(`${from.name} ${mark}`);
   const all: CopyResult[] = [];

@@ -23,9 +23,10 @@ const totalColumns: Readonly<Record<string, string>> = {
 const selected = (table: string, columns: readonly string[]): string =>
   columns.map((column) => totalColumns[`${table}.${column}`] ?? `"${column}"`).join(', ');
 
-/** Where rows are written; the hours are read through a view. */
-const writtenTo = (table: string): string => (table === 'usage_hours' ? 'usage_hour_parts' : table);
-const keptForNodes = ['account_parts', 'channel_parts', 'usage_hour_parts', 'leases', 'ends', 'changes'];
+/** Where rows are written; the hours, and the use of budgets, are read through views. */
+const partsOf: Readonly<Record<string, string>> = { usage_hours: 'usage_hour_parts', budget_use: 'budget_use_parts' };
+const writtenTo = (table: string): string => partsOf[table] ?? table;
+const keptForNodes = ['account_parts', 'channel_parts', 'leases', 'ends', 'changes', ...Object.values(partsOf)];
 
 /** Months that a log may honestly lie in; the rest of the rows stay in the rest. */
 const earliestMonth = Date.UTC(2015, 0, 1) / 1000;
@@ -153,7 +154,6 @@ export function postgresEnd(database: PostgresDatabase, one: OneTransaction | nu
 
   return {
     ...postgresSource(name, rowsOf),
-    takesNoBudgets: true,
     prepare: (mark) =>
       inTransaction(async (client) => {
         const { rows: known } = await client.query("SELECT to_regclass('move_cursor') IS NOT NULL AS moving");

@@ -49,8 +49,6 @@ export interface MoveEnd {
 
 /** The place that is filled. */
 export interface MoveTarget extends MoveEnd {
-  /** Budgets would bound nobody there. */
-  readonly takesNoBudgets?: boolean;
   /** Ready to be filled: emptied where that is needed. @param mark of the source. @returns how far earlier work came. @throws AppError move_not_empty */
   prepare(mark: string): Promise<ReadonlyMap<string, Cursor>>;
   /** Rows and the place behind them, together. */

@@ -1,9 +1,10 @@
-/** Leases taken and given back under the locks of their accounts and tokens. What is granted is decided here and written as a number: a statement that computes it gives twice when it is repeated. */
+/** Leases taken and given back under the locks of their accounts and tokens, or of budgets. What is granted is decided here and written as a number: a statement that computes it gives twice when it is repeated. */
 import type { AccountState, Acquire, Grant, LeaseKind, LeaseMove, MoveOutcome } from '../../server/billing/ports.ts';
 import type { Period } from '../../server/contract/period.ts';
 import { leaseKey } from '../ledger/postgres/known.ts';
 import { changeLeases, type LeaseChange } from '../ledger/postgres/writes.ts';
 import { numbers } from './arrays.ts';
+import { type BudgetState, currentWindow, readBudgets } from './budgets.ts';
 import type { Answer, Statement } from './line.ts';
 import { startOf } from './period.ts';
 
@@ -27,6 +28,7 @@ interface KnownLeases {
   readonly leases: ReadonlyMap<string, number>;
   readonly accounts: ReadonlyMap<number, Available & { readonly accountState?: AccountState }>;
   readonly tokens: ReadonlyMap<number, Available>;
+  readonly budgets: ReadonlyMap<number, Available & { readonly state: BudgetState }>;
 }
 
 /** A balance below so many times the need is small. */
@@ -67,14 +69,16 @@ export function readsForLeases(
   readonly statements: readonly Statement[];
   readonly read: (answers: readonly Answer[]) => KnownLeases;
 } {
-  const accounts: number[] = [];
-  const tokens: number[] = [];
+  const subjects: Record<LeaseKind, number[]> = { account: [], token: [], budget: [] };
   for (const move of moves) {
     if (move.type === 'acquire') {
-      accounts.push(move.account);
-      if (move.token > 0) tokens.push(move.token);
-    } else (move.kind === 'account' ? accounts : tokens).push(move.subject);
+      subjects[move.kind ?? 'account'].push(move.account);
+      if (move.token > 0) subjects.token.push(move.token);
+    } else subjects[move.kind].push(move.subject);
   }
+  const { account: accounts, token: tokens } = subjects;
+  const budgets = sorted(subjects.budget);
+  if (budgets.length > 0) return readsForBudgets(budgets, epoch);
   const availableById = (answer: Answer | undefined) =>
     new Map((answer?.rows ?? []).map((row) => [row.id as number, availableOf(row)]));
   return {
@@ -106,6 +110,36 @@ export function readsForLeases(
         ]),
       ),
       tokens: availableById(second),
+      budgets: new Map(),
+      leases: new Map((third?.rows ?? []).map((row) => [leaseKey(row.kind, row.subject, row.epoch), row.amount])),
+      leaseRows: (third?.rows ?? []).filter((row) => row.lives === 1 && row.epoch !== epoch),
+    }),
+  };
+}
+
+/** In transactions of their own. Their row is locked by who leases alone: a settlement moves what its node has leased to the use. */
+function readsForBudgets(budgets: readonly number[], epoch: number): ReturnType<typeof readsForLeases> {
+  const { text, values, read } = readBudgets(budgets);
+  const ids = [numbers(budgets)];
+  return {
+    statements: [
+      { text: 'SELECT id FROM budgets WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE', values: ids },
+      { text, values },
+      {
+        text: `SELECT l.kind, l.subject, l.epoch, l.amount, (l.amount > 0 AND n.state <> 'expired')::int AS lives
+          FROM leases l LEFT JOIN nodes n USING (epoch) WHERE l.kind = 'budget' AND l.subject = ANY($1::bigint[])`,
+        values: ids,
+      },
+    ],
+    read: ([, second, third]) => ({
+      accounts: new Map(),
+      tokens: new Map(),
+      budgets: new Map(
+        [...read(second?.rows ?? [])].map(([id, state]) => {
+          const left = Math.max(0, state.amount - currentWindow(state).used);
+          return [id, { left, bound: 'limit', leased: state.leased, state }];
+        }),
+      ),
       leases: new Map((third?.rows ?? []).map((row) => [leaseKey(row.kind, row.subject, row.epoch), row.amount])),
       leaseRows: (third?.rows ?? []).filter((row) => row.lives === 1 && row.epoch !== epoch),
     }),
@@ -119,11 +153,17 @@ export function decideLeases(
 ): { readonly value: MoveOutcome; readonly statements: readonly Statement[] } {
   const changes = new Map<string, LeaseChange>();
   const grants: Grant[] = [];
+  const begun: (readonly [id: number, windowAt: number])[] = [];
+  const availableOfKind: Record<LeaseKind, ReadonlyMap<number, Available>> = {
+    account: known.accounts,
+    token: known.tokens,
+    budget: known.budgets,
+  };
   const change = (kind: LeaseKind, subject: number, by: number) => {
     if (by === 0) return;
     const key = leaseKey(kind, subject, epoch);
     changes.set(key, { kind, subject, epoch, by: (changes.get(key)?.by ?? 0) + by });
-    const available = (kind === 'account' ? known.accounts : known.tokens).get(subject);
+    const available = availableOfKind[kind].get(subject);
     if (available !== undefined) available.leased += by;
   };
   const free = (available: Available | undefined): number =>
@@ -148,6 +188,32 @@ export function decideLeases(
       change(move.kind, move.subject, -Math.min(own, move.amount));
       continue;
     }
+    if (move.kind === 'budget') {
+      const { account: id, need } = move;
+      const budget = known.budgets.get(id);
+      const granted = grant(budget, need, move);
+      change('budget', id, granted);
+      const { at, used } = budget === undefined ? { at: null, used: 0 } : currentWindow(budget.state);
+      // Five hours begin with the first use, for all nodes at once.
+      if (budget !== undefined && at === null && granted > 0) begun.push([id, budget.state.now]);
+      const holders = granted < need ? known.leaseRows.filter(({ subject }) => subject === id) : [];
+      grants.push({
+        ...{
+          account: id,
+          token: 0,
+          granted,
+          tokenGranted: 0,
+          max: budget?.left ?? 0,
+          tokenMax: 0,
+          tokenBound: 'limit',
+        },
+        ...(budget === undefined
+          ? {}
+          : { budgetState: { windowAt: at ?? (granted > 0 ? budget.state.now : 0), used } }),
+        holders: [...new Set(holders.map((one) => one.epoch))],
+      });
+      continue;
+    }
     const { account, token } = move;
     const granted = grant(known.accounts.get(account), move.need, move);
     const tokenGranted = token === 0 ? 0 : grant(known.tokens.get(token), move.tokenNeed, move);
@@ -169,8 +235,19 @@ export function decideLeases(
     });
   }
   const rows = [...changes.values()].filter(({ by }) => by !== 0);
-  return { value: { grants }, statements: [...leasedStatements(rows), ...changeLeases(rows)] };
+  return { value: { grants }, statements: [...leasedStatements(rows), ...changeLeases(rows), ...begin(begun, epoch)] };
 }
+
+const begin = (windows: readonly (readonly [id: number, windowAt: number])[], epoch: number): Statement[] =>
+  windows.length === 0
+    ? []
+    : [
+        {
+          text: `INSERT INTO budget_use_parts (budget_id, window_at, epoch, used) SELECT v.*, $3::bigint, 0 FROM unnest($1::bigint[], $2::bigint[]) AS v(id, at)
+            ON CONFLICT DO NOTHING`,
+          values: [numbers(windows.map(([id]) => id)), numbers(windows.map(([, at]) => at)), epoch],
+        },
+      ];
 
 const leasedStatements = (rows: readonly LeaseChange[]): Statement[] =>
   (['account', 'token'] as const).flatMap((kind) => {

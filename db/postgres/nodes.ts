@@ -113,7 +113,8 @@ export async function begin(
 }
 
 /**
- * Nodes whose life is over lose what they had leased, but for what their open requests hold. @param force epochs that are known
+ * Nodes whose life is over lose what they had leased, but for what their open requests hold; of budgets all of it stays as long as
+ * one is open that counts in some. @param force epochs that are known
  * to be gone, such as those of an earlier start of this very node. @returns those that were declared gone now.
  */
 export async function expireNodes(line: Line, force: readonly number[] = []): Promise<number[]> {
@@ -136,6 +137,11 @@ export async function expireNodes(line: Line, force: readonly number[] = []): Pr
     { text: "UPDATE nodes SET state = 'expired' WHERE epoch = ANY($1::bigint[])", values: [list] },
     ...lockLeased(list),
     ...(['account', 'token'] as const).flatMap((kind) => release(kind, list, true)),
+    {
+      text: `DELETE FROM leases l WHERE l.kind = 'budget' AND l.epoch = ANY($1::bigint[])
+        AND NOT EXISTS (SELECT 1 FROM holds h WHERE h.epoch = l.epoch AND strpos(h.log, '"budgets":[') > 0)`,
+      values: [list],
+    },
     { text: 'COMMIT' },
   ]);
   return epochs;
@@ -224,7 +230,11 @@ export async function clearLeases(line: Line): Promise<void> {
   await line.send([
     ...(epochs.length === 0
       ? []
-      : [...lockLeased(list), ...(['account', 'token'] as const).flatMap((kind) => release(kind, list, false))]),
+      : [
+          ...lockLeased(list),
+          ...(['account', 'token'] as const).flatMap((kind) => release(kind, list, false)),
+          { text: "DELETE FROM leases WHERE kind = 'budget' AND epoch = ANY($1::bigint[])", values: [list] },
+        ]),
     { text: 'COMMIT' },
   ]);
 }

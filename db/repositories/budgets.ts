@@ -96,10 +96,14 @@ export function createBudgetsRepository({ query, engine }: Database) {
         .executeTakeFirst();
       return numUpdatedRows > 0n;
     },
-    /** With its use. */
+    /** With its use, and what nodes have leased of it. */
     remove: async (id: number): Promise<boolean> => {
       const { numDeletedRows } = await query.deleteFrom('budgets').where('id', '=', id).executeTakeFirst();
-      await query.deleteFrom('budget_use').where('budget_id', '=', id).execute();
+      if (engine === 'sqlite') await query.deleteFrom('budget_use').where('budget_id', '=', id).execute();
+      else {
+        await sql`DELETE FROM budget_use_parts WHERE budget_id = ${id}`.execute(query);
+        await sql`DELETE FROM leases WHERE kind = 'budget' AND subject = ${id}`.execute(query);
+      }
       return numDeletedRows > 0n;
     },
     /** What was settled since the window began and the budget's use does not have: both as of one moment. */

@@ -558,6 +558,25 @@ export const postgresMigrations: readonly Migration[] = [
       `ALTER TABLE budgets ADD CONSTRAINT budgets_period_check CHECK (${budgetPeriods})`,
     ],
   },
+  {
+    // What budgets have used is counted by each node for itself, and nodes lease of them.
+    name: '0022-leases',
+    statements: [
+      `CREATE TABLE budget_use_parts (
+  budget_id bigint NOT NULL,
+  window_at bigint NOT NULL,
+  epoch bigint NOT NULL,
+  used bigint NOT NULL,
+  PRIMARY KEY (budget_id, window_at, epoch)
+)`,
+      'INSERT INTO budget_use_parts (budget_id, window_at, epoch, used) SELECT budget_id, window_at, 0, used FROM budget_use',
+      'DROP TABLE budget_use',
+      `CREATE VIEW budget_use AS
+  SELECT budget_id, window_at, sum(used)::bigint AS used FROM budget_use_parts GROUP BY budget_id, window_at`,
+      'ALTER TABLE leases DROP CONSTRAINT leases_kind_check',
+      "ALTER TABLE leases ADD CONSTRAINT leases_kind_check CHECK (kind IN ('account', 'token', 'budget'))",
+    ],
+  },
 ].sort(byName);
 
 /** @param schema name of a file's newest migration. */

@@ -46,6 +46,18 @@ export const serverTables: Readonly<Record<string, ServerTable>> = {
 )`,
     ],
   },
+  budget_use_parts: {
+    left: 'what each node counts for itself, read and written as budget_use',
+    sql: [
+      `CREATE TABLE budget_use_parts (
+  budget_id bigint NOT NULL,
+  window_at bigint NOT NULL,
+  epoch bigint NOT NULL,
+  used bigint NOT NULL,
+  PRIMARY KEY (budget_id, window_at, epoch)
+)`,
+    ],
+  },
   ends: {
     left: 'one row for each request that ended, so that an end counts once: created from postings and logs when a server is filled',
     sql: [
@@ -67,7 +79,7 @@ export const serverTables: Readonly<Record<string, ServerTable>> = {
     left: 'what a node may still spend of a subject: no node lives while a site is moved, and what is leased still lies in the balance',
     sql: [
       `CREATE TABLE leases (
-  kind text COLLATE "C" NOT NULL CHECK (kind IN ('account', 'token')),
+  kind text COLLATE "C" NOT NULL CHECK (kind IN ('account', 'token', 'budget')),
   subject bigint NOT NULL,
   epoch bigint NOT NULL,
   amount bigint NOT NULL CHECK (amount >= 0),

@@ -447,7 +447,13 @@ export const tables = {
   /** What was used of a budget in the window that began at `window_at`. Written by the ledger alone. */
   budget_use: table(
     { budget_id: int, window_at: int, used: int.check('used >= 0') },
-    { key: ['budget_id', 'window_at'] },
+    {
+      key: ['budget_id', 'window_at'],
+      postgres: {
+        instead: `CREATE VIEW budget_use AS
+  SELECT budget_id, window_at, sum(used)::bigint AS used FROM budget_use_parts GROUP BY budget_id, window_at`,
+      },
+    },
   ),
 
   saved_filters: table(

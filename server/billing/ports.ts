@@ -96,10 +96,19 @@ export interface BatchMark {
   readonly seq: number;
 }
 
-export type LeaseKind = 'account' | 'token';
+export type LeaseKind = 'account' | 'token' | 'budget';
+
+/** What a budget has used, as the database had it. */
+export interface BudgetUseState {
+  /** When the window at hand began, epoch seconds. */
+  readonly windowAt: number;
+  readonly used: number;
+}
 
 export interface Acquire {
   readonly type: 'acquire';
+  /** `budget`: `account` is the id of a budget, and there is no token. Absent = of a user. */
+  readonly kind?: 'budget';
   readonly account: number;
   /** 0 = none that has a limit or budget. */
   readonly token: number;
@@ -136,6 +145,9 @@ export interface AccountState {
   readonly paidIn: number;
 }
 
+/** Known before any of what was leased is in reach. */
+export type SubjectState = AccountState | BudgetUseState;
+
 export interface Grant {
   readonly account: number;
   readonly token: number;
@@ -149,6 +161,8 @@ export interface Grant {
   readonly tokenBound: 'limit' | Period;
   /** Of the account: other machines may have changed it. Absent = there is none. */
   readonly accountState?: AccountState;
+  /** Of a budget. */
+  readonly budgetState?: BudgetUseState;
   /** Other nodes that live and have some of what was not granted in full. */
   readonly holders: readonly number[];
 }

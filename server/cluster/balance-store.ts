@@ -4,11 +4,12 @@ import { Balances, createMoney, type Money } from '../billing/balances/money.ts'
 import { unreported } from '../billing/balances/open-requests.ts';
 import { createMemory } from '../billing/balances/shared-memory.ts';
 import { createNodeLease } from '../billing/leases/node-lease.ts';
+import type { BudgetSnapshot } from '../contract/budgets.ts';
 import type { Snapshot, SnapshotDelta } from '../contract/snapshot.ts';
 import type { LedgerThread } from '../threads/ledger/thread.ts';
 import { clockReading, createMonoClock } from '../threads/relay/clock.ts';
 import { maxRelayThreads } from '../threads/relay/environment.ts';
-import type { SharedMemory } from './lease-store-shared.ts';
+import type { BudgetUpdate, SharedMemory } from './lease-store-shared.ts';
 
 export interface BalanceStore {
   readonly balances: Balances;
@@ -37,14 +38,14 @@ export function createBalanceStore({ engine }: DatabasePlace, relayThreads: numb
   };
 }
 
-/** Announces users and keys to the ledger's thread before any relay learns of them. */
+/** Announces users, keys and budgets to the ledger's thread before any relay learns of them. */
 export function slotsFor(
   { slots }: Pick<LedgerThread, 'slots'>,
   { memory, accounts, nodeLease }: Money,
 ): (update: Snapshot | SnapshotDelta) => void {
   if (nodeLease === null) return () => undefined;
   let known = 1;
-  return ({ kind, users, tokens }) => {
+  return ({ kind, users, tokens, budgets = [] }) => {
     const chunks = memory.parts().chunks.slice(known);
     known += chunks.length;
     slots({
@@ -54,8 +55,14 @@ export function slotsFor(
         users.map(({ id }) => id),
         tokens.map(({ id }) => id),
       ),
+      ...(budgets.length === 0 ? {} : { budgets: budgetUpdates(budgets, accounts) }),
       owners: tokens.flatMap(({ id, userId }) => [id, userId]),
       chunks,
     });
   };
+}
+
+function budgetUpdates(budgets: readonly BudgetSnapshot[], accounts: Money['accounts']): readonly BudgetUpdate[] {
+  const raises = new Map(budgets.map(({ id, raise, raiseUntil }) => [id, raise > 0 ? raiseUntil : 0]));
+  return accounts.budgetIndexes(raises.keys()).map((place) => ({ ...place, raiseUntil: raises.get(place.id) ?? 0 }));
 }

@@ -24,10 +24,12 @@ export interface LeaseDemand {
   onRejected(kind: LeaseKind, subject: number): void;
   /** A settlement was committed. */
   settled(commands: readonly LedgerCommand[]): void;
-  /** Quota that the account is likely to use in the time of a lease. */
-  expectedOf(account: number): number;
-  /** Quota that is leased of an ample balance beside a request, however little was used before. @param need of that request. */
-  floorOf(account: number, need: number): number;
+  /** What `settled` finds in settlements. @param key that spent it. */
+  spent(kind: LeaseKind, subject: number, owner: number, amount: number, key: number): void;
+  /** What is likely to be used of it in the time of a lease. @param kind default: an account. */
+  expectedOf(subject: number, kind?: LeaseKind): number;
+  /** What is leased of an ample balance or budget beside a request, however little was used before. @param need of that request. */
+  floorOf(subject: number, need: number, kind?: LeaseKind): number;
   /** Returns what was idle for a while, and leases ahead what runs short. */
   cleanup(): void;
   clear(): void;
@@ -166,6 +168,7 @@ export function createLeaseDemand({ now, spanMs, idle, prefetch, release }: Leas
       const use = uses.get(keyOf(kind, subject));
       if (use !== undefined) use.pausedUntil = now() + spanMs;
     },
+    spent: spend,
     settled(commands) {
       for (const command of commands) {
         if (command.type !== 'settle') continue;
@@ -174,12 +177,12 @@ export function createLeaseDemand({ now, spanMs, idle, prefetch, release }: Leas
         if (tokenId > 0) spend('token', tokenId, userId, amount, tokenId);
       }
     },
-    expectedOf(account) {
-      const use = uses.get(keyOf('account', account));
+    expectedOf(subject, kind = 'account') {
+      const use = uses.get(keyOf(kind, subject));
       return use === undefined ? 0 : likely(use);
     },
-    floorOf(account, need) {
-      const use = uses.get(keyOf('account', account));
+    floorOf(subject, need, kind = 'account') {
+      const use = uses.get(keyOf(kind, subject));
       if (use !== undefined && now() < use.pausedUntil) return 0;
       const work = workOf(need) * (use === undefined ? 1 : keysOf(use));
       // As much as `extend` would lease: it asks for nothing more soon.

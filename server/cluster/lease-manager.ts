@@ -5,8 +5,9 @@ import { type LeaseAnswer, Leases } from '../billing/leases/leases.ts';
 import type { NodeLease } from '../billing/leases/node-lease.ts';
 import type { LeaseOrder, LedgerCommand } from '../billing/ledger/commands.ts';
 import type { Grant, LeaseMove, MoveOutcome, UnspentLease } from '../billing/ports.ts';
+import { amountIn } from '../contract/budgets.ts';
 import { createLeaseDemand } from './lease-demand.ts';
-import { createLeaseMessages, received } from './lease-messages.ts';
+import { createLeaseMessages, createMessageNumbers, received } from './lease-messages.ts';
 import type { NodeLeaseStore, SlotsUpdate } from './lease-store-shared.ts';
 
 export interface LeaseManager {
@@ -19,8 +20,8 @@ export interface LeaseManager {
   settled(commands: readonly LedgerCommand[], unspent: readonly UnspentLease[]): void;
   /** Amounts that a deduction may take must not be idle on any node. */
   recallAll(account: number): Promise<void>;
-  /** A user or a key was changed: what is idle of its leases is acquired again, by the current rules. */
-  changed(update: Pick<SlotsUpdate, 'slots'>): void;
+  /** A user, a key or a budget was changed: what is idle of its leases is acquired again, by the current rules. */
+  changed(update: Pick<SlotsUpdate, 'slots' | 'changed' | 'budgets'>): void;
   cleanup(): void;
 }
 
@@ -36,24 +37,24 @@ export interface LeaseManagerDeps {
   readonly epoch: () => number;
   readonly nodes: () => number;
   readonly send: (text: string) => void;
+  /** Epoch milliseconds. */
+  readonly wall: () => number;
   /** Milliseconds; only differences count. */
   readonly now: () => number;
 }
 
 export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
   const { leaseStore, now, epoch } = deps;
-  const messages = createLeaseMessages({ wire: deps, epoch, later: setImmediate });
-  const leases = new Leases({
-    leaseStore,
-    move: deps.move,
-    isUncertain: deps.isUncertain,
-    recall: messages.recall,
-    answer: messages.answer,
-    nodes: deps.nodes,
-    unavailable: deps.unavailable,
-    now,
-    after: (ms, work) => void setTimeout(work, ms),
-  });
+  const nextNumber = createMessageNumbers();
+  const linesOf = (kind: 'account' | 'budget'): Leases => {
+    const { recall, answer } = createLeaseMessages({ wire: deps, epoch, later: setImmediate, kind, nextNumber });
+    const { move, isUncertain, nodes, unavailable } = deps;
+    const after = (ms: number, work: () => void) => void setTimeout(work, ms);
+    return new Leases({ kind, leaseStore, move, isUncertain, recall, answer, nodes, unavailable, now, after });
+  };
+  const leases = linesOf('account');
+  /** Of each budget by itself: a request that needs several asks for all at once. */
+  const budgets = linesOf('budget');
   const demand = createLeaseDemand({
     now,
     spanMs: deps.leaseMs,
@@ -71,9 +72,46 @@ export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
       ),
     release: (kind, subject) => leases.idle(kind, subject),
   });
+  const budgetDemand = createLeaseDemand({
+    now,
+    spanMs: deps.leaseMs,
+    idle: leaseStore.idle,
+    prefetch: (budget, _token, amount, done) =>
+      budgets.prefetch(budget, 0, amount, (grant) =>
+        done(grant === null ? null : { granted: grant.granted, left: grant.max }),
+      ),
+    release: (kind, subject) => budgets.idle(kind, subject),
+  });
+  /** When raises of budgets end, epoch seconds: what was leased by them is given back then. */
+  const raises = new Map<number, number>();
+
+  const acquireBudget = async (budget: number, more: number, requested: number): Promise<LeaseAnswer> => {
+    if (!(await leaseStore.hasBudget(budget)) || !deps.nodeLease.isValid()) return 'away';
+    const idle = () => leaseStore.idle('budget', budget);
+    const before = idle();
+    const need = before + more;
+    let got = 0;
+    const lacks = () => Math.max(0, need - Math.max(before + got, idle()));
+    return budgets.request({
+      account: budget,
+      token: 0,
+      need: more,
+      use: requested - more + budgetDemand.expectedOf(budget, 'budget'),
+      floor: more + budgetDemand.floorOf(budget, need, 'budget'),
+      partial: true,
+      missing: () => ({ account: lacks(), token: 0 }),
+      reserve: () => deps.nodeLease.isValid() && lacks() === 0,
+      received({ granted, max }) {
+        got += granted;
+        const [small, ample] = [max < smallFor * need, max >= ampleFor * need];
+        budgetDemand.onGranted({ kind: 'budget', subject: budget, owner: budget, need, small, ample });
+      },
+    });
+  };
 
   return {
-    async acquire({ userId, tokenId, house: selfUse, more, wish: requested }) {
+    async acquire({ userId, tokenId, house: selfUse, more, wish: requested, budget }) {
+      if (budget !== undefined) return acquireBudget(budget, more, requested);
       if (!(await leaseStore.has(userId, tokenId)) || !deps.nodeLease.isValid()) return 'away';
       const subjects = [
         ...(selfUse
@@ -127,23 +165,52 @@ export function createLeaseManager(deps: LeaseManagerDeps): LeaseManager {
           leases.recalled(account, token, by, mark, tokenOnly);
         },
         answered: (account, by, mark) => leases.onResponse(account, by, mark),
+        budgetRecalled(budget, by, mark) {
+          budgetDemand.onRejected('budget', budget);
+          budgets.recalled(budget, 0, by, mark);
+        },
+        budgetAnswered: (budget, by, mark) => budgets.onResponse(budget, by, mark),
       }),
     started(fresh) {
       demand.clear();
+      budgetDemand.clear();
       leases.begin(fresh);
+      budgets.begin(fresh);
     },
     settled(commands, unspent) {
       leases.settled(unspent);
       demand.settled(commands);
+      for (const command of commands) {
+        if (command.type !== 'settle') continue;
+        const { budgets: parts = [], amount, tokens, tokenId } = command;
+        for (let at = 0; at < parts.length; at += 3) {
+          const id = parts[at] ?? 0;
+          budgetDemand.spent('budget', id, id, amountIn(parts[at + 2] ?? 0, amount, 1, tokens), tokenId);
+        }
+      }
     },
     recallAll(account) {
       demand.onRejected('account', account);
       return leases.recallAll(account);
     },
-    changed({ slots }) {
+    changed({ slots, changed, budgets: updates = [] }) {
+      for (const { id, raiseUntil } of updates) {
+        if (raiseUntil > 0) raises.set(id, raiseUntil);
+        else raises.delete(id);
+        budgets.idle('budget', id);
+      }
+      if (!changed) return;
       for (let at = 0; at < slots.users.length; at += 2) leases.idle('account', slots.users[at] ?? 0);
       for (let at = 0; at < slots.tokens.length; at += 2) leases.idle('token', slots.tokens[at] ?? 0);
     },
-    cleanup: demand.cleanup,
+    cleanup() {
+      for (const [id, until] of raises) {
+        if (deps.wall() < until * 1000) continue;
+        raises.delete(id);
+        budgets.idle('budget', id);
+      }
+      demand.cleanup();
+      budgetDemand.cleanup();
+    },
   };
 }

@@ -17,5 +17,6 @@ export function createLocalLeaseStore(): NodeLeaseStore {
     drop: () => amounts.clear(),
     update: () => undefined,
     has: async () => true,
+    hasBudget: async () => true,
   };
 }

@@ -158,6 +158,7 @@ async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerList
       send: (text) => wire.send(text),
     },
     nodes: () => heartbeat.nodes(),
+    wall: Date.now,
     now: () => performance.now(),
   });
   const wire: Wire = openWire(order.place, {
@@ -205,7 +206,7 @@ async function begin(order: NodeOrder, schema: string, listeners: NodeLedgerList
       stopping: () => void heartbeat.stopping(),
       update(update: SlotsUpdate) {
         leaseStore.update(update);
-        if (update.changed) leases.changed(update);
+        leases.changed(update);
       },
       close,
     };

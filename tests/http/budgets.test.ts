@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createBudgets } from '../../server/domain/budgets/service.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 
 let gateway: TestGateway;
@@ -73,13 +72,6 @@ test('administrators alone change the labels of a key, and its owner may send th
   await expect(call('token.update', { id, labels: 'a,b,c' })).rejects.toMatchObject({ code: 'token_labels' });
   await expect(call('token.update', { id, labels: 'x'.repeat(65) })).rejects.toMatchObject({ code: 'token_labels' });
   expect(await call('token.update', { id, labels: '' })).not.toHaveProperty('labels');
-});
-
-test('on a site of several machines a budget is refused with words, for it would bound nobody', async () => {
-  const database = { ...gateway.database, engine: 'postgres' } as TestGateway['database'];
-  const there = createBudgets({ database, ledger: gateway.ledger, now: Date.now });
-  const order = { holder: 'site', window: 'day', unit: 'money', amount: 5 } as const;
-  await expect(there.set(order)).rejects.toMatchObject({ code: 'budget_one_machine' });
 });
 
 test('a declarative file brings budgets, says what differs, and the export is such a file', async () => {

@@ -7,7 +7,13 @@ const granted = (
   { leased = 0, need = 10, use = 1000, floor = 0, nodes = 1, partial = false },
 ): number => {
   const funds = { left, bound: 'limit' as const, leased };
-  const known = { leaseRows: [], leases: new Map(), accounts: new Map([[7, funds]]), tokens: new Map() };
+  const known = {
+    leaseRows: [],
+    leases: new Map(),
+    accounts: new Map([[7, funds]]),
+    tokens: new Map(),
+    budgets: new Map(),
+  };
   const move = { type: 'acquire', account: 7, token: 0, need, tokenNeed: 0, use, floor, nodes, partial } as const;
   const { value, statements } = decideLeases([move], known, 1);
   const amount = value.grants[0]?.granted ?? -1;
@@ -38,7 +44,10 @@ test.each([
 test('a dozen nodes that each lease a floor leave more than half of it free, and half of a limit that lies under it', () => {
   const [account, token] = [100_000, 50_000].map((left) => ({ left, bound: 'limit' as const, leased: 0 }));
   if (account === undefined || token === undefined) throw new Error('neither');
-  const known = { leaseRows: [], leases: new Map(), accounts: new Map([[7, account]]), tokens: new Map([[9, token]]) };
+  const known = {
+    ...{ leaseRows: [], leases: new Map(), budgets: new Map() },
+    ...{ accounts: new Map([[7, account]]), tokens: new Map([[9, token]]) },
+  };
   for (let epoch = 1; epoch <= 12; epoch++) {
     const move = {
       type: 'acquire',

@@ -194,6 +194,7 @@ test('what was used under a number that the node has lost is no forecast under t
   const lending = createLeaseManager({
     leaseStore,
     nodeLease: { epoch: () => epoch, isValid: () => true, remainingMs: () => spanMs },
+    wall: Date.now,
     async move(sent) {
       moves.push(...sent);
       return {

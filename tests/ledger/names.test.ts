@@ -124,6 +124,7 @@ const known = (more: Partial<Known> = {}): Known => ({
     names: new Set(),
     nameCounts: new Map(),
   },
+  ...{ budgets: new Map(), refunded: new Map(), budgetUse: new Map() },
   ...more,
 });
 const inserts = (commands: readonly Settle[], more: Partial<Known> = {}) =>

@@ -10,6 +10,7 @@ import {
   type Void,
 } from '../../../server/billing/ledger/commands.ts';
 import {
+  type CounterChange,
   correct,
   type Decision,
   decide,
@@ -19,11 +20,13 @@ import {
 } from '../../../server/billing/ledger/core.ts';
 import { noInvoice } from '../../../server/billing/ledger/invoices.ts';
 import type { HeldLog, LeaseKind, Outcome, UnspentLease } from '../../../server/billing/ports.ts';
+import { amountIn, type BudgetParts } from '../../../server/contract/budgets.ts';
+import { countedWindow } from '../../postgres/budgets.ts';
 import type { Statement } from '../../postgres/line.ts';
 import { NameMemory, type NameTable, numbered } from '../names.ts';
 import { type AccountAfter, eventOf } from '../sqlite/events.ts';
 import { createTotals, type Totals } from '../totals.ts';
-import { type EndRow, invoiceSeries, type Known, leaseKey, nameKey, noteRef } from './known.ts';
+import { type EndRow, invoiceSeries, type Known, leaseKey, nameKey, noteRef, windowKey } from './known.ts';
 import { newWrites, statementsFor, type Writes } from './writes.ts';
 
 export interface BatchOutcome extends Outcome {
@@ -81,6 +84,24 @@ export function decideBatch(
     totals.logs.add(row);
   };
 
+  /** What it counts in budgets was leased of them. */
+  const payBudgets = ({ budgets = [], quota, requests, tokens }: CounterChange, source: number) => {
+    for (let at = 0; at < budgets.length; at += 3) {
+      const amount = amountIn(budgets[at + 2] ?? 0, quota, requests, tokens);
+      if (amount > 0) pay('budget', budgets[at] ?? 0, source, { asked: amount, paid: amount });
+    }
+  };
+
+  /** Never below zero. @returns what changed. */
+  const counted = (budgetId: number, windowAt: number, delta: number): MoneyEvent => {
+    const used =
+      (known.budgetUse.get(windowKey(budgetId, windowAt)) ?? 0) +
+      (totals.budgets?.get(windowKey(budgetId, windowAt))?.used ?? 0);
+    const change = Math.max(delta, -used);
+    totals.count(budgetId, windowAt, change);
+    return { kind: 'budget', budgetId, windowAt, delta: change };
+  };
+
   const post = (effects: Effects, source: number) => {
     const { posting, paired, log, usage, mark } = effects;
     for (const one of [posting, paired]) {
@@ -99,7 +120,10 @@ export function decideBatch(
       if (posting.tokenId > 0) pay('token', posting.tokenId, source, { asked: posting.amount, paid: posting.amount });
     }
     if (log !== null) written(log);
-    if (usage !== null) totals.use(usage);
+    if (usage !== null) {
+      totals.use(usage);
+      payBudgets(usage, source);
+    }
     if (mark !== null) desk.marked(mark, writes);
     const event = eventOf(effects, after);
     if (event !== null) events.push(event);
@@ -131,7 +155,9 @@ export function decideBatch(
     drop(ref);
   };
 
-  const finish = (command: Settle | Void): LedgerResult => {
+  const finish = (asked: Settle | Void): LedgerResult => {
+    const command =
+      asked.type === 'settle' && asked.budgets !== undefined ? inWindows(asked, asked.budgets, known) : asked;
     const { ref } = command;
     const earlier = ends.get(ref);
     const isFinal = earlier?.provisional === 1 && command.provisional !== true;
@@ -162,7 +188,9 @@ export function decideBatch(
     if (decision.kind === 'answer') return decision.result;
     // It came late: what it announces is over.
     if (ends.has(command.ref)) return { status: 'done' };
-    const log: HeldLog = command.house === true ? { ...command.log, house: true } : command.log;
+    const { house: selfUse, budgets } = command;
+    const own: HeldLog = selfUse === true ? { ...command.log, house: true } : command.log;
+    const log: HeldLog = budgets === undefined ? own : { ...own, budgets };
     writes.holds.set(command.ref, { hold: command, log: JSON.stringify(log) });
     return { status: 'done' };
   };
@@ -182,7 +210,13 @@ export function decideBatch(
     desk.moves(command.type === 'deduct' ? 'free' : 'all');
     const decision = decide(command, desk.books);
     if (decision.kind === 'answer') return decision.result;
+    if (decision.kind === 'budget' && command.type === 'budget')
+      events.push(counted(command.budgetId, command.windowAt, command.delta));
     if (decision.kind === 'write') post(decision.effects, epoch);
+    // What is given back is used no more.
+    if (decision.kind === 'write' && command.type === 'refund')
+      for (const { id, windowAt } of known.refunded.get(command.of) ?? [])
+        events.push(counted(id, windowAt, -command.amount));
     return { status: 'done' };
   };
 
@@ -193,6 +227,15 @@ export function decideBatch(
     names,
   };
 }
+
+/** In the windows that it counts in, whichever its node took them for. */
+const inWindows = (command: Settle, budgets: BudgetParts, known: Known): Settle => ({
+  ...command,
+  budgets: budgets.map((part, at) => {
+    const state = at % 3 === 1 ? known.budgets.get(budgets[at - 1] ?? 0) : undefined;
+    return state === undefined ? part : countedWindow(state, part);
+  }),
+});
 
 /** Repeated: user and amount of the request, not how it was paid. */
 function resultOf(command: Settle | Void, { account, requested }: EndRow): LedgerResult {
@@ -221,6 +264,8 @@ function createLeaseWrites(known: Known, writes: Writes): LeaseWrites {
     if (amount <= 0) return 0;
     const change = { kind, subject, epoch, by: by(kind, subject, epoch) - amount };
     writes.leases.set(leaseKey(kind, subject, epoch), change);
+    // A budget has no sum of its leases: its row is not touched by settlements.
+    if (kind === 'budget') return amount;
     const sums = writes.leased[kind];
     sums.set(subject, (sums.get(subject) ?? 0) - amount);
     return amount;

@@ -5,6 +5,7 @@ import type { LastInvoice } from '../../../server/billing/ledger/invoices.ts';
 import type { LeaseKind } from '../../../server/billing/ports.ts';
 import { type InvoiceDraft, yearOf } from '../../../server/contract/invoice.ts';
 import { numbers, texts } from '../../postgres/arrays.ts';
+import { type BudgetState, readBudgets } from '../../postgres/budgets.ts';
 import type { Answer, Statement } from '../../postgres/line.ts';
 import { NameMemory, type UnknownName, unknownNames } from '../names.ts';
 
@@ -46,9 +47,18 @@ export interface Known {
   readonly invoices: ReadonlyMap<string, LastInvoice>;
   /** By `nameKey`, of those that were not known before. */
   readonly names: ReadonlySet<string>;
+  /** By id: what is counted in. */
+  readonly budgets: ReadonlyMap<number, BudgetState>;
+  /** By ref of a refund: budgets that its settlement counted in, and when their windows began. */
+  readonly refunded: ReadonlyMap<string, readonly { readonly id: number; readonly windowAt: number }[]>;
+  /** Of those from which something is taken, by `windowKey`. */
+  readonly budgetUse: ReadonlyMap<string, number>;
   /** How many of a user's names were new on a day, by `nameKey` too. */
   readonly nameCounts: ReadonlyMap<string, number>;
 }
+
+/** Of a budget in a window. */
+export const windowKey = (id: number, windowAt: number): string => `${id} ${windowAt}`;
 
 export const nameKey = (userId: number, id: number): string => `${userId} ${id}`;
 
@@ -74,6 +84,11 @@ interface Needed {
   readonly orders: Set<string>;
   /** By `invoiceSeries`. */
   readonly invoices: Map<string, InvoiceDraft>;
+  readonly budgets: Set<number>;
+  /** Pairs of budget and window, locked: what is taken off depends on what there is. */
+  readonly changedUse: [id: number, windowAt: number][];
+  /** Refs of settlements. */
+  readonly refunds: Set<string>;
   moves: boolean;
 }
 
@@ -87,6 +102,9 @@ function requestedBy(commands: readonly LedgerCommand[]): Needed {
     codes: new Set(),
     orders: new Set(),
     invoices: new Map(),
+    budgets: new Set(),
+    changedUse: [],
+    refunds: new Set(),
     moves: false,
   };
   for (const command of commands) wantOf(command, needed);
@@ -100,6 +118,7 @@ function wantOf(command: LedgerCommand, needed: Needed): void {
       needed.accounts.add(command.userId);
       if (command.tokenId > 0) needed.tokens.add(command.tokenId);
       needed.ends.add(ref);
+      for (let at = 0; at < (command.budgets?.length ?? 0); at += 3) needed.budgets.add(command.budgets?.[at] ?? 0);
       return;
     case 'hold':
     case 'void':
@@ -109,6 +128,7 @@ function wantOf(command: LedgerCommand, needed: Needed): void {
       needed.ends.add(noteRef(ref));
       return;
     case 'budget':
+      needed.changedUse.push([command.budgetId, command.windowAt]);
       return;
     default:
       needed.moves = true;
@@ -121,6 +141,7 @@ function wantOf(command: LedgerCommand, needed: Needed): void {
   } else if (command.type === 'redeem') needed.codes.add(command.redemptionId);
   else if (command.type === 'topup') wantOrder(needed, command.tradeNo, command.invoice ?? null);
   else if (command.type === 'refund') {
+    needed.refunds.add(command.of);
     needed.postings.add(command.of);
     needed.postings.add(refundRef(command.of));
     needed.ends.add(command.of);
@@ -158,6 +179,9 @@ export function readsFor(
     orders: new Map<string, PaidOrder>(),
     invoices: new Map<string, LastInvoice>(),
     names: new Set<string>(),
+    budgets: new Map<number, BudgetState>(),
+    refunded: new Map<string, { id: number; windowAt: number }[]>(),
+    budgetUse: new Map<string, number>(),
     nameCounts: new Map<string, number>(),
   };
   const statements: Statement[] = [];
@@ -255,6 +279,50 @@ function queryInvoices(
   );
 }
 
+/** Budgets in money that settlements counted in. */
+const ofSettlements = `FROM postings p JOIN budgets b ON b.unit = 'money'
+    AND (b.holder = 'token' AND b.subject = p.token_id::text OR b.holder = 'user' AND b.subject = p.debit::text
+      OR b.holder = 'group' AND b.subject = (SELECT group_name FROM users WHERE id = p.debit) OR b.holder = 'site')`;
+
+/** Locks budgets before their use is read: no more is taken off than there is. */
+function queryBudgetUse(
+  { changedUse, refunds }: Pick<Needed, 'changedUse' | 'refunds'>,
+  known: Mutable<Pick<Known, 'refunded' | 'budgetUse'>>,
+  ask: (text: string, values: readonly unknown[], reader: Reader) => void,
+): void {
+  const ids = numbers(changedUse.map(([id]) => id));
+  const refs = texts([...refunds]);
+  ask(
+    `SELECT id FROM budgets WHERE id = ANY($1::bigint[]) OR id IN (SELECT b.id ${ofSettlements} WHERE p.ref = ANY($2::text[]) AND p.kind = 'settle') ORDER BY id FOR UPDATE`,
+    [ids, refs],
+    () => undefined,
+  );
+  const note = (id: number, windowAt: number, used: number) => known.budgetUse.set(windowKey(id, windowAt), used);
+  if (changedUse.length > 0)
+    ask(
+      `SELECT u.budget_id, u.window_at, u.used FROM unnest($1::bigint[], $2::bigint[]) AS v(id, at)
+        JOIN budget_use u ON u.budget_id = v.id AND u.window_at = v.at`,
+      [ids, numbers(changedUse.map(([, windowAt]) => windowAt))],
+      (rows) => {
+        for (const row of rows) note(row.budget_id, row.window_at, row.used);
+      },
+    );
+  if (refunds.size > 0)
+    ask(
+      `SELECT p.ref, b.id, u.window_at, u.used ${ofSettlements} JOIN budget_use u ON u.budget_id = b.id
+          AND u.window_at = (SELECT max(w.window_at) FROM budget_use_parts w WHERE w.budget_id = b.id AND w.window_at <= p.at)
+        WHERE p.ref = ANY($1::text[]) AND p.kind = 'settle' ORDER BY b.id, p.ref`,
+      [refs],
+      (rows) => {
+        for (const { ref, id, window_at: windowAt, used } of rows) {
+          const own = [...(known.refunded.get(ref) ?? []), { id, windowAt }];
+          known.refunded.set(ref, own);
+          note(id, windowAt, used);
+        }
+      },
+    );
+}
+
 function queryState(
   needed: Needed,
   known: Mutable<Known>,
@@ -283,6 +351,7 @@ function queryState(
         for (const { id, leased } of rows) known.tokens.set(id, leased);
       },
     );
+  if (needed.changedUse.length + needed.refunds.size > 0) queryBudgetUse(needed, known, ask);
   if (needed.codes.size > 0)
     ask(
       'SELECT id, status, quota FROM redemptions WHERE id = ANY($1::bigint[]) AND deleted_at IS NULL ORDER BY id FOR UPDATE',
@@ -300,15 +369,27 @@ function queryState(
       },
     );
   if (needed.invoices.size > 0) queryInvoices([...needed.invoices.values()], known, ask);
+  const noteLeases: Reader = (rows) => {
+    for (const { kind, subject, epoch, amount } of rows) known.leases.set(leaseKey(kind, subject, epoch), amount);
+  };
   if (accounts.size > 0)
     ask(
       `SELECT kind, subject, epoch, amount FROM leases
         WHERE kind = 'account' AND subject = ANY($1::bigint[]) OR kind = 'token' AND subject = ANY($2::bigint[])`,
       [numbers([...accounts]), numbers([...needed.tokens])],
-      (rows) => {
-        for (const { kind, subject, epoch, amount } of rows) known.leases.set(leaseKey(kind, subject, epoch), amount);
-      },
+      noteLeases,
     );
+  if (needed.budgets.size > 0) {
+    const { text, values, read } = readBudgets(sorted(needed.budgets));
+    ask(text, values, (rows) => {
+      for (const [id, state] of read(rows)) known.budgets.set(id, state);
+    });
+    ask(
+      "SELECT kind, subject, epoch, amount FROM leases WHERE kind = 'budget' AND subject = ANY($1::bigint[])",
+      [numbers(sorted(needed.budgets))],
+      noteLeases,
+    );
+  }
   if (needed.moves)
     ask(
       `SELECT id, (balance + coalesce((SELECT sum(balance) FROM account_parts WHERE account_id = id), 0))::bigint AS balance

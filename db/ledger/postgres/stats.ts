@@ -26,6 +26,7 @@ const queries = {
   total: `SELECT coalesce(sum(balance), 0) AS n FROM (${accounts}) a`,
   leases: 'SELECT count(*) AS n FROM leases',
   invoices: 'SELECT count(*) AS n FROM invoices',
+  budgets: 'SELECT count(*) AS n FROM budget_use',
   paid: 'SELECT coalesce(sum(amount), 0) AS n FROM postings WHERE debit = -3',
   open: 'SELECT coalesce(sum(overrun), 0) AS n FROM accounts',
 } as const;
@@ -64,6 +65,13 @@ const lists = {
     WHERE u.aff_quota <> coalesce(pot.balance, 0) OR u.aff_history_quota <> coalesce(earned.amount, 0) OR u.aff_quota > u.aff_history_quota`,
   wrongInvoices: wrongOrders,
   wrongAmounts: 'SELECT ref AS words FROM postings WHERE amount NOT BETWEEN 1 AND 1000000000000000',
+  // Less is right where it was reset. Hours are whole: a window may begin within one.
+  wrongBudgets: `SELECT 'budget ' || budget_id || ': ' || used || ' > ' || settled AS words FROM (
+      SELECT u.budget_id, u.used, (SELECT coalesce(sum(CASE b.unit WHEN 'money' THEN h.quota WHEN 'tokens' THEN h.tokens ELSE h.count END), 0)
+        FROM usage_hours h WHERE h.hour_at >= u.window_at - u.window_at % 3600 AND (b.holder = 'site' OR h.user_id::text = b.subject)) AS settled
+      FROM budget_use u JOIN budgets b ON b.id = u.budget_id WHERE b.holder IN ('user', 'site')) of_windows WHERE used > settled
+    UNION ALL SELECT 'budget ' || budget_id || ': ' || used FROM budget_use WHERE used < 0
+    UNION ALL SELECT 'lease of no budget ' || subject FROM leases WHERE kind = 'budget' AND amount > 0 AND subject NOT IN (SELECT id FROM budgets)`,
   wrongLeases: `SELECT kind || ' ' || id || ': ' || leased || ' <> ' || amount AS words FROM (
       SELECT 'account' AS kind, a.id, a.leased, coalesce(l.amount, 0) AS amount, a.balance AS most FROM accounts a
         LEFT JOIN (SELECT subject, sum(amount) AS amount FROM leases WHERE kind = 'account' GROUP BY 1) l ON l.subject = a.id

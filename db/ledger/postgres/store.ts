@@ -92,7 +92,7 @@ class CommitUnknown extends Error {
 /** The row of this node has expired, or belongs to another. */
 class FencedError extends Error {}
 
-type Kind = 'apply' | 'move' | 'probe';
+type Kind = 'apply' | 'move' | 'budgets' | 'probe';
 
 /** A transaction whose COMMIT was sent and not answered. */
 interface Pending {
@@ -180,7 +180,9 @@ export class PostgresLedger implements PostgresLedgerStore {
         },
       };
     };
-    return this.#exclusive(() => this.#settled<MoveOutcome>('move', moves, work));
+    // They are ordered apart from each other: what became of the one says nothing of the other.
+    const kind = moves.some((one) => one.kind === 'budget') ? 'budgets' : 'move';
+    return this.#exclusive(() => this.#settled<MoveOutcome>(kind, moves, work));
   }
 
   async probe(): Promise<void> {

@@ -16,7 +16,7 @@ import { startOf } from '../../postgres/period.ts';
 import { type InsertColumn, insertColumns, logAliases, namesOf } from '../../schema/inserts.ts';
 import type { LogSum, NameSum } from '../log-sums.ts';
 import type { NewName, NumberedLog } from '../names.ts';
-import { noTotal, type Totals } from '../totals.ts';
+import { type BudgetTotal, noTotal, type Totals } from '../totals.ts';
 import { isSingle } from './known.ts';
 
 export interface EndEntry {
@@ -192,6 +192,17 @@ const addChannels = statementOf<readonly [number, number]>(
   ],
 );
 
+/** One that was deleted counts nothing. */
+const addBudgets = statementOf<BudgetTotal>(
+  `INSERT INTO budget_use_parts AS p (budget_id, window_at, used, epoch) SELECT v.*, $4::bigint FROM LISTS AS v(id, at, used) JOIN budgets b USING (id)
+    ON CONFLICT (budget_id, window_at, epoch) DO UPDATE SET used = p.used + excluded.used`,
+  [
+    ['bigint', ({ budgetId }) => budgetId],
+    ['bigint', ({ windowAt }) => windowAt],
+    ['bigint', ({ used }) => used],
+  ],
+);
+
 const addHours = statementOf<CounterChange>(
   `INSERT INTO usage_hour_parts AS p (hour_at, user_id, username, model_name, channel_id, count, tokens, quota, epoch) SELECT *, $9::bigint FROM LISTS
     ON CONFLICT (hour_at, user_id, model_name, channel_id, epoch) DO UPDATE SET count = p.count + excluded.count, tokens = p.tokens + excluded.tokens, quota = p.quota + excluded.quota`,
@@ -308,8 +319,9 @@ const raiseLeases = statementOf<LeaseChange>(
   ],
 );
 
+/** What another node took of a budget's lease of one that is gone is not there any more: no row that all share is locked for it. */
 const lowerLeasesBy = statementOf<LeaseChange>(
-  `UPDATE leases l SET amount = l.amount + v.by FROM LISTS AS v(kind, subject, epoch, by)
+  `UPDATE leases l SET amount = CASE v.kind WHEN 'budget' THEN greatest(0, l.amount + v.by) ELSE l.amount + v.by END FROM LISTS AS v(kind, subject, epoch, by)
     WHERE l.kind = v.kind AND l.subject = v.subject AND l.epoch = v.epoch`,
   [
     ['text', ({ kind }) => kind],
@@ -410,6 +422,7 @@ export function statementsFor(writes: Writes, totals: Totals, epoch: number): St
       [...totals.channels].filter(([id, used]) => id > 0 && used !== 0),
       epoch,
     ),
+    ...(totals.budgets === null ? [] : addBudgets([...totals.budgets.values()], epoch)),
     ...addHours([...totals.hours.values()], epoch),
     ...addLogSums(totals.logs.rows(), epoch),
     ...addNameSums(totals.logs.named(), epoch),

@@ -9,7 +9,14 @@ import { chargedOf, oneUnit } from '../../contract/pricing/share.ts';
 import type { TokenLimits } from '../../contract/snapshot.ts';
 import type { NodeLease } from '../leases/node-lease.ts';
 import { type AllowanceShare, allowanceOf, noAllowance } from './allowance.ts';
-import { type BudgetedHolder, type BudgetNeed, type HolderShortage, lockedHolders, releaseHeld } from './budgets.ts';
+import {
+  type BudgetedHolder,
+  type BudgetLack,
+  type BudgetNeed,
+  type HolderShortage,
+  lockedHolders,
+  releaseHeld,
+} from './budgets.ts';
 import { maxHolders, moneyCells, noRow, type OpenRequest, type Owner, Row, RowState } from './open-requests.ts';
 import { type Memory, userStripe } from './shared-memory.ts';
 import { type Accounts, KeySlot, slotCells, UserSlot } from './slot.ts';
@@ -267,6 +274,14 @@ export class Account implements Owner {
     return this.locked(() => this.budgetShortage(limits, 0, 0));
   }
 
+  /** Budgets of which more has to be leased before so much can be held. A hint without their locks. */
+  lacksOf(holders: readonly BudgetedHolder[], need: BudgetNeed): readonly BudgetLack[] {
+    const now = this.calendar.turn();
+    const lacks: BudgetLack[] = [];
+    for (const holder of holders) holder.addLacks(need, now, lacks);
+    return lacks;
+  }
+
   /** What bounds the key at this moment, as far as `KeyFunds` says it; null where this machine has only a lease of it. */
   funds(): KeyFunds | null {
     const { balance, key, calendar } = this;
@@ -355,7 +370,7 @@ export class Account implements Owner {
         }
         if (nodeLease === null) this.chargeBudgets(budget, charged);
       }
-      if (spent.budgets !== undefined) this.chargeHolders(spent.budgets, charged);
+      if (spent.budgets !== undefined) this.chargeHolders(spent.budgets, charged, isStale);
       if (open.row === 0) return carried;
       const { cells } = open;
       memory.note(open.row, moneyCells);
@@ -419,7 +434,13 @@ export class Account implements Owner {
   private isLeased(selfUse: boolean, epoch?: number): boolean {
     const { nodeLease, token, key } = this;
     if (nodeLease === null || (selfUse && (token === 0 || key[KeySlot.unlimited] === 1))) return true;
-    return (epoch === undefined || epoch === nodeLease.epoch()) && nodeLease.isValid();
+    return this.isCurrent(epoch);
+  }
+
+  /** Whether the machine may spend what it has leased. @param epoch under which the request was admitted; absent = it is being admitted. */
+  private isCurrent(epoch?: number): boolean {
+    const { nodeLease } = this;
+    return nodeLease === null || ((epoch === undefined || epoch === nodeLease.epoch()) && nodeLease.isValid());
   }
 
   private shortage(selfUse: boolean, unheld: boolean): Shortage | null {
@@ -451,7 +472,8 @@ export class Account implements Owner {
     } = options;
     const { memory, balance, key, token, nodeLease } = this;
     if (this.user === 0 || balance[UserSlot.gone] === 1) return rejected('user', 0);
-    if (nodeLease !== null && !this.isLeased(selfUse, epoch)) return rejected(selfUse ? 'token' : 'user', 0);
+    if (nodeLease !== null && !(this.isLeased(selfUse, epoch) && (holders === null || this.isCurrent(epoch))))
+      return rejected(selfUse ? 'token' : 'user', 0);
     const now = holders === null ? 0 : this.calendar.turn();
     if (holders !== null) {
       const first = requests > 0 ? 1 : 0;
@@ -542,11 +564,15 @@ export class Account implements Owner {
   }
 
   /** Under their locks. */
-  private chargeHolders({ slots, held, holders, requests, tokens, parts }: BudgetsSpent, charged: number): void {
+  private chargeHolders(
+    { slots, held, holders, requests, tokens, parts }: BudgetsSpent,
+    charged: number,
+    isStale: boolean,
+  ): void {
     const now = this.calendar.turn();
-    for (const slot of slots) releaseHeld(this.memory, slot, held);
+    if (!isStale) for (const slot of slots) releaseHeld(this.memory, slot, held);
     if (holders === null || (tokens === 0 && charged === 0)) return;
-    for (const holder of holders) holder.count({ money: charged, requests, tokens }, now, parts);
+    for (const holder of holders) holder.count({ money: charged, requests, tokens }, now, parts, isStale);
   }
 
   /** Under the lock, with the key's money noted. The sums are kept for every key: a budget may be set later. */

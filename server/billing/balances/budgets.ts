@@ -1,7 +1,9 @@
 /**
  * Budgets in the memory that all relay threads share. Each key, label, user, group, end user and the site that has any has one
  * slot: what open requests hold in each unit, when each window began, and what was used in it. A request holds in the slots of at
- * most `maxHolders`, whose locks are taken after its user's and in one order, so that no burst gets past any of them.
+ * most `maxHolders`, whose locks are taken after its user's and in one order, so that no burst gets past any of them. Where several
+ * machines serve one site, each spends what it has leased of a budget, whose cells come after the others; end users' windows are
+ * its own.
  */
 import {
   amountIn,
@@ -16,17 +18,22 @@ import {
   spanOf,
 } from '../../contract/budgets.ts';
 import type { BudgetUse } from '../../contract/snapshot.ts';
+import type { BudgetUseState } from '../ports.ts';
 import { blockKey, blocks, EndUserTable } from './end-users.ts';
 import { holderCells, holderStripe, type Memory } from './shared-memory.ts';
 
-/** Cells of a holder's slot, all under its lock: what is held by unit, starts by window, uses by window and unit. */
+const budgetCells = countedWindows.length * budgetUnits.length;
+/** Cells of a holder's slot, all under its lock: what is held by unit, starts by window, uses by window and unit, and leases likewise. */
 export const HolderSlot = {
   held: 0,
   starts: budgetUnits.length,
   used: budgetUnits.length + countedWindows.length,
+  leased: budgetUnits.length + countedWindows.length + budgetCells,
 } as const;
+/** @param leased several machines serve one site. */
+export const holderCellsOf = (leased: boolean): number => (leased ? 2 * holderCells : holderCells);
 /** That are changed. */
-const countedCells = HolderSlot.used + countedWindows.length * budgetUnits.length;
+const countedCells = (leased: boolean): number => (leased ? HolderSlot.leased + budgetCells : HolderSlot.leased);
 
 /** What a request asks of budgets, or holds of them; 0 = nothing in this unit. */
 export interface BudgetNeed {
@@ -42,6 +49,7 @@ const needIn = ({ money, requests, tokens }: BudgetNeed, unit: number): number =
 
 /** A budget that has too little left. */
 export interface HolderShortage {
+  readonly budget: number;
   readonly holder: BudgetHolder;
   readonly window: CountedWindow;
   readonly unit: BudgetUnit;
@@ -61,6 +69,19 @@ interface CountedBudget extends BudgetSnapshot {
   readonly window: CountedWindow;
 }
 const isCounted = (budget: BudgetSnapshot): budget is CountedBudget => budget.window !== 'request';
+/** And what this machine may still use of it, whenever: open requests hold a part of it. */
+export const leasedCell = (window: number, unit: number): number =>
+  HolderSlot.leased + window * budgetUnits.length + unit;
+
+/** A budget that a request needs more of than this machine has leased. */
+export interface BudgetLack {
+  readonly id: number;
+  /** In its unit. */
+  readonly need: number;
+  readonly unit: number;
+  /** What can be held of it here. A hint without the lock. */
+  readonly available: () => number;
+}
 
 /** One budget of a holder. */
 class Bound {
@@ -106,9 +127,11 @@ export class BudgetedHolder {
     readonly slot: number,
     readonly kind: BudgetHolder,
     budgets: readonly BudgetSnapshot[],
+    /** Several machines serve one site. */
+    private readonly leased = false,
   ) {
     this.stripe = holderStripe(slot);
-    this.cells = memory.cells(slot, holderCells);
+    this.cells = memory.cells(slot, holderCellsOf(leased));
     this.bounds = budgets.filter(isCounted).map((budget) => new Bound(budget));
     this.perRequest = budgets.filter((budget) => !isCounted(budget));
   }
@@ -140,9 +163,21 @@ export class BudgetedHolder {
       const isLast = found === null || (found.resets !== null && end > found.resets);
       const resets = Number.isFinite(end) ? end : null;
       const seconds = resets === null ? null : resets - now;
-      if (isLast) found = { holder: this.kind, window, unit, remain, need: wanted, seconds, resets };
+      if (isLast)
+        found = { budget: bound.budget.id, holder: this.kind, window, unit, remain, need: wanted, seconds, resets };
     }
     return found;
+  }
+
+  /** Adds budgets of which more has to be leased before the request can be held. */
+  addLacks(need: BudgetNeed, now: number, lacks: BudgetLack[]): void {
+    if (!this.leased) return;
+    for (const bound of this.bounds) {
+      const { budget, unit } = bound;
+      const wanted = needIn(need, unit);
+      const available = () => this.leftOf(bound, now, true);
+      if (wanted > 0 && available() < wanted) lacks.push({ id: budget.id, need: wanted, unit, available });
+    }
   }
 
   /** What its user may see of it: how much is used. A hint without the lock. */
@@ -161,21 +196,24 @@ export class BudgetedHolder {
   /** Under the lock. */
   hold({ money, requests, tokens }: BudgetNeed, now: number): void {
     const { cells, memory, slot } = this;
-    memory.note(slot, countedCells);
+    memory.note(slot, countedCells(this.leased));
     cells[HolderSlot.held] = (cells[HolderSlot.held] ?? 0) + money;
     cells[HolderSlot.held + 1] = (cells[HolderSlot.held + 1] ?? 0) + requests;
     cells[HolderSlot.held + 2] = (cells[HolderSlot.held + 2] ?? 0) + tokens;
     for (const bound of this.bounds) this.turn(bound, now);
   }
 
-  /** Under the lock. @param parts what is added to for the settlement: windows of end users are in no table. */
-  count(spent: BudgetNeed, now: number, parts: number[]): void {
-    const { cells, memory, slot } = this;
-    memory.note(slot, countedCells);
+  /** Under the lock. @param parts what is added to for the settlement: windows of end users are in no table. @param isStale what was leased for it ended with an earlier lease of the machine. */
+  count(spent: BudgetNeed, now: number, parts: number[], isStale = false): void {
+    const { cells, memory, slot, leased } = this;
+    memory.note(slot, countedCells(leased));
     for (const bound of this.bounds) {
       const start = this.turn(bound, now);
       const cell = usedCell(bound.window, bound.unit);
-      cells[cell] = (cells[cell] ?? 0) + needIn(spent, bound.unit);
+      const amount = needIn(spent, bound.unit);
+      cells[cell] = (cells[cell] ?? 0) + amount;
+      const own = leasedCell(bound.window, bound.unit);
+      if (leased && !isStale) cells[own] = (cells[own] ?? 0) - amount;
       if (this.kind !== 'end_user') parts.push(bound.budget.id, start, bound.unit);
     }
   }
@@ -200,11 +238,18 @@ export class BudgetedHolder {
   }
 
   private leftOf(bound: Bound, now: number, held: boolean): number {
-    const { cells } = this;
+    const { cells, leased } = this;
     const began = cells[HolderSlot.starts + bound.window] ?? 0;
     const used = bound.startAt(now, began) > began ? 0 : (cells[usedCell(bound.window, bound.unit)] ?? 0);
     const taken = held ? (cells[HolderSlot.held + bound.unit] ?? 0) : 0;
-    return Math.max(0, amountOf(bound.budget, now) - used - taken);
+    const left = Math.max(0, amountOf(bound.budget, now) - used - taken);
+    if (!leased) return left;
+    const own = Math.max(
+      0,
+      (cells[leasedCell(bound.window, bound.unit)] ?? 0) - (cells[HolderSlot.held + bound.unit] ?? 0),
+    );
+    // If nobody held anything there would be what the database had when it was last asked, wherever it lies.
+    return held ? own : Math.max(own, left);
   }
 
   /** A window that is over gives way to the next. Under the lock, with the slot noted. @returns when the one at hand began. */
@@ -236,6 +281,25 @@ export function addUse(
   }
   const cell = slot + usedCell(window, unit);
   memory.put(cell, Math.max(0, memory.get(cell) + amount));
+}
+
+/** Under the lock: the database's figures, with what was leased by them. */
+export function addLeased(
+  memory: Memory,
+  slot: number,
+  { window, unit }: { readonly window: number; readonly unit: number },
+  amount: number,
+  state: BudgetUseState | undefined,
+): void {
+  if (state !== undefined && state.windowAt > 0) {
+    if (state.windowAt !== memory.get(slot + HolderSlot.starts + window)) {
+      memory.put(slot + HolderSlot.starts + window, state.windowAt);
+      for (let one = 0; one < budgetUnits.length; one++) memory.put(slot + usedCell(window, one), 0);
+    }
+  }
+  if (state !== undefined) memory.put(slot + usedCell(window, unit), state.used);
+  const cell = slot + leasedCell(window, unit);
+  memory.put(cell, memory.get(cell) + amount);
 }
 
 /** Gives back what a request held. Under the lock. */
@@ -289,6 +353,7 @@ export class BudgetBook {
     private readonly slotOf: (key: string) => number,
     /** Epoch seconds. */
     private readonly now: () => number = () => 0,
+    private readonly leased = false,
   ) {}
 
   set(budgets: readonly BudgetSnapshot[]): void {
@@ -310,7 +375,7 @@ export class BudgetBook {
       const slot = this.slotOf(key);
       const [first] = these;
       if (slot === 0 || first === undefined) continue;
-      holders.set(key, new BudgetedHolder(memory, slot, first.holder, these));
+      holders.set(key, new BudgetedHolder(memory, slot, first.holder, these, this.leased));
       sources.set(key, these);
     }
     for (const key of sources.keys()) if (!holders.has(key)) sources.delete(key);

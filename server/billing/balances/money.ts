@@ -38,7 +38,8 @@ export class Balances {
     now: () => number = systemTimers.now,
   ) {
     this.calendar = new Calendar(now);
-    this.budgets = new BudgetBook(money.memory, money.accounts.holder, () => now() / 1000);
+    const { memory, accounts, nodeLease } = money;
+    this.budgets = new BudgetBook(memory, accounts.holder, () => now() / 1000, nodeLease !== null);
   }
 
   /** What the state of the relay is to tell of its rows: in the main thread, which gives places out, and in one that has none to give. */

@@ -10,11 +10,11 @@ import { systemTimers, type Timers } from '../../contract/timers.ts';
 
 import type { BalanceEvent, BudgetEvent, MoneyEvent } from '../ledger/commands.ts';
 import type { AccountState } from '../ports.ts';
-import { addUse, HolderSlot, holderKey, usedCell } from './budgets.ts';
+import { addUse, HolderSlot, holderCellsOf, holderKey, leasedCell, usedCell } from './budgets.ts';
 import { blockCells, blockKey, blocks } from './end-users.ts';
 
 import { ringCells } from './rate-windows.ts';
-import { holderCells, holderStripe, type Memory, userStripe } from './shared-memory.ts';
+import { holderStripe, type Memory, userStripe } from './shared-memory.ts';
 
 /** Cells of a user's slot. The first four, `rest` and the line are changed under the user's lock alone. */
 export const UserSlot = {
@@ -75,6 +75,15 @@ export interface SlotIndexes {
   readonly holders?: readonly (readonly [key: string, place: number])[];
 }
 
+/** Of one budget. */
+export interface BudgetPlace {
+  readonly id: number;
+  /** Of its holder. */
+  readonly slot: number;
+  readonly window: number;
+  readonly unit: number;
+}
+
 /** What the settings count, as far as slots are concerned. */
 export interface CountedLimits {
   readonly groupLimits: ReadonlyMap<string, unknown>;
@@ -101,6 +110,8 @@ export interface Accounts {
   observeBudgets(budgets: readonly BudgetSnapshot[]): void;
   /** The place of a key, user, group or site that has budgets, by `holderKey`; 0 = unknown. */
   holder(key: string): number;
+  /** Where budgets have their cells, for the thread that leases of them. */
+  budgetIndexes(ids: Iterable<number>): readonly BudgetPlace[];
   evictUser(id: number): void;
   evictToken(id: number): void;
   /** Makes room for what these settings count. */
@@ -158,7 +169,7 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
   const early = new Map<number, BalanceEvent[]>();
   const holders = new Map<string, number>();
   /** By id: the cells of each budget's window. */
-  const budgets = new Map<number, { readonly slot: number; readonly window: number; readonly unit: number }>();
+  const budgets = new Map<number, Omit<BudgetPlace, 'id'>>();
   const earlyUse = new Map<number, BudgetEvent[]>();
   let knowsBudgets = false;
   const owns = memory.thread === 0;
@@ -221,7 +232,7 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
       }
       if (budgets.has(id)) continue;
       const key = holderKey(holder, subject);
-      const slot = holders.get(key) ?? memory.allocate(holderCells);
+      const slot = holders.get(key) ?? memory.allocate(holderCellsOf(leased));
       holders.set(key, slot);
       if (window === 'request') continue;
       const place = { slot, window: countedWindows.indexOf(window), unit: budgetUnits.indexOf(unit) };
@@ -230,6 +241,8 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
       if (!knowsBudgets && use.at > memory.get(started)) memory.set(started, use.at);
       const isCurrent = !knowsBudgets && use.at === memory.get(started);
       memory.set(slot + usedCell(place.window, place.unit), isCurrent ? use.used : 0);
+      // What was leased of one that was deleted is void.
+      if (leased) memory.set(slot + leasedCell(place.window, place.unit), 0);
       for (const event of earlyUse.get(id) ?? []) count(event);
       earlyUse.delete(id);
     }
@@ -329,6 +342,11 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
     observeToken,
     observeBudgets,
     holder: (key) => holders.get(key) ?? 0,
+    budgetIndexes: (ids) =>
+      [...ids].flatMap((id) => {
+        const place = budgets.get(id);
+        return place === undefined ? [] : [{ id, ...place }];
+      }),
     evictUser(id) {
       const slot = users.get(id);
       if (slot !== undefined) memory.set(slot + UserSlot.gone, 1);

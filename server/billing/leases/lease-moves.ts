@@ -1,11 +1,13 @@
 /** Acquires and returns leases with the ledger, in one transaction at a time; what is ordered meanwhile goes with the next. */
-import type { AccountState, Grant, LeaseKind, LeaseMove, MoveOutcome } from '../ports.ts';
+import type { Grant, LeaseKind, LeaseMove, MoveOutcome, SubjectState } from '../ports.ts';
 
 export interface LeaseMovesDeps {
   readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;
   readonly isUncertain: (error: unknown) => boolean;
-  /** What was granted is in reach. @param accountState of the account. */
-  readonly raise: (kind: LeaseKind, subject: number, amount: number, accountState?: AccountState) => void;
+  /** What `account` is in what it acquires. */
+  readonly kind: 'account' | 'budget';
+  /** What was granted is in reach. @param state of the account or budget. */
+  readonly raise: (kind: LeaseKind, subject: number, amount: number, state?: SubjectState) => void;
   /** Milliseconds; only differences count. */
   readonly now: () => number;
   readonly after: (ms: number, work: () => void) => void;
@@ -35,9 +37,10 @@ export class LeaseMoves {
     this.#outgoing = this.#outgoing.filter(({ type }) => type === 'acquire');
   }
 
-  acquire(move: Extract<LeaseMove, { readonly type: 'acquire' }>, reply: Reply): void {
+  acquire(move: Omit<Extract<LeaseMove, { readonly type: 'acquire' }>, 'kind'>, reply: Reply): void {
+    const { kind } = this.#deps;
     this.#replies.push(reply);
-    this.#send(move);
+    this.#send(kind === 'budget' ? { ...move, kind } : move);
   }
 
   giveBack(kind: LeaseKind, subject: number, amount: number): void {
@@ -64,8 +67,10 @@ export class LeaseMoves {
       const grants = await this.#carry(moves, epoch);
       // Under another epoch they are void, whatever their outcome.
       const valid = grants !== null && epoch === this.#epoch ? grants : null;
-      for (const { account, token, granted, tokenGranted, accountState } of valid ?? []) {
-        if (granted > 0 || accountState !== undefined) this.#deps.raise('account', account, granted, accountState);
+      for (const { account, token, granted, tokenGranted, accountState, budgetState } of valid ?? []) {
+        const { kind } = this.#deps;
+        const state = accountState ?? budgetState;
+        if (granted > 0 || state !== undefined) this.#deps.raise(kind, account, granted, state);
         if (tokenGranted > 0) this.#deps.raise('token', token, tokenGranted);
       }
       for (const [index, reply] of replies.entries()) reply(valid?.[index] ?? null);

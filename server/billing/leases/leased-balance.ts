@@ -3,22 +3,24 @@
  * Used by one thread, which waits for locks: a thread that died holding one is recovered by another.
  */
 
+import { budgetUnits, countedWindows } from '../../contract/budgets.ts';
+import { addLeased, HolderSlot, leasedCell } from '../balances/budgets.ts';
 import type { Money } from '../balances/money.ts';
-import { userStripe } from '../balances/shared-memory.ts';
-import { KeySlot, takeAccountState, UserSlot } from '../balances/slot.ts';
-import type { AccountState } from '../ports.ts';
+import { holderStripe, userStripe } from '../balances/shared-memory.ts';
+import { type BudgetPlace, KeySlot, takeAccountState, UserSlot } from '../balances/slot.ts';
+import type { LeaseKind, SubjectState } from '../ports.ts';
 
-/** A balance, or the limit of one of its owner's keys. */
+/** A balance, the limit of one of its owner's keys, or a budget. */
 export interface LeaseSubject {
-  readonly kind: 'account' | 'token';
+  readonly kind: LeaseKind;
+  /** 0 of a budget. */
   readonly userId: number;
-  /** Of the user or of the key. */
   readonly id: number;
 }
 
 export interface Leased {
-  /** @param accountState of the account. @returns false where the subject is unknown: nothing was changed. */
-  addLease(subject: LeaseSubject, amount: number, accountState?: AccountState): boolean;
+  /** @returns false where the subject is unknown: nothing was changed. */
+  addLease(subject: LeaseSubject, amount: number, state?: SubjectState): boolean;
   /** Removes up to `max` of the part that no request holds. @returns how much. */
   reclaim(subject: LeaseSubject, max: number): number;
   /** What nothing is held of. */
@@ -27,10 +29,21 @@ export interface Leased {
   drop(owners: ReadonlyMap<number, number>): void;
 }
 
-export function createLeasedBalances({ memory, accounts }: Pick<Money, 'memory' | 'accounts'>): Leased {
+/** @param budgets by id. */
+export function createLeasedBalances(
+  { memory, accounts }: Pick<Money, 'memory' | 'accounts'>,
+  budgets: ReadonlyMap<number, BudgetPlace> = new Map(),
+): Leased {
   const { get, put } = memory;
   /** @returns null where the subject is unknown. */
   const cellsOf = ({ kind, userId, id }: LeaseSubject) => {
+    if (kind === 'budget') {
+      const place = budgets.get(id);
+      if (place === undefined) return null;
+      const { slot, window, unit } = place;
+      const held = slot + HolderSlot.held + unit;
+      return { stripe: holderStripe(slot), there: slot + leasedCell(window, unit), used: 0, held, max: held };
+    }
     const userSlot = accounts.user(userId);
     const place = kind === 'account' ? userSlot : accounts.token(id);
     if (userSlot === 0 || place === 0) return null;
@@ -58,11 +71,14 @@ export function createLeasedBalances({ memory, accounts }: Pick<Money, 'memory' 
     Math.max(0, get(there) - (used === 0 ? 0 : get(used)) - Math.max(get(held), get(max)));
 
   return {
-    addLease(subject, amount, accountState) {
+    addLease(subject, amount, state) {
       const cells = cellsOf(subject);
       if (cells === null) return false;
       locked(cells.stripe, () => {
-        if (accountState !== undefined) takeAccountState(memory, accounts.user(subject.userId), accountState);
+        const place = subject.kind === 'budget' ? budgets.get(subject.id) : undefined;
+        const isUse = state !== undefined && 'windowAt' in state;
+        if (place !== undefined) return addLeased(memory, place.slot, place, amount, isUse ? state : undefined);
+        if (state !== undefined && !isUse) takeAccountState(memory, accounts.user(subject.userId), state);
         put(cells.there, get(cells.there) + amount);
       });
       return true;
@@ -81,6 +97,11 @@ export function createLeasedBalances({ memory, accounts }: Pick<Money, 'memory' 
       return cells === null ? 0 : locked(cells.stripe, () => idleIn(cells));
     },
     drop(owners) {
+      for (const { slot } of budgets.values())
+        locked(holderStripe(slot), () => {
+          for (let unit = 0; unit < budgetUnits.length; unit++) put(slot + HolderSlot.held + unit, 0);
+          for (let at = 0; at < budgetUnits.length * countedWindows.length; at++) put(slot + HolderSlot.leased + at, 0);
+        });
       for (const userSlot of accounts.users.values())
         locked(userStripe(userSlot), () => {
           for (const cell of [UserSlot.balance, UserSlot.held, UserSlot.maxCost]) put(userSlot + cell, 0);

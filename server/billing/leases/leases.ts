@@ -1,17 +1,17 @@
 /**
- * Leases on accounts and limits that a node shares with others: acquired when a request needs them, returned when
+ * Leases on accounts and limits, or on budgets, that a node shares with others: acquired when a request needs them, returned when
  * they are idle or another node asks. Memory is raised after the commit and lowered before it, so that the node never
  * assumes more than the ledger grants.
  */
 
 import type { Period } from '../../contract/period.ts';
-import type { AccountState, Grant, LeaseKind, LeaseMove, MoveOutcome, UnspentLease } from '../ports.ts';
+import type { Grant, LeaseKind, LeaseMove, MoveOutcome, SubjectState, UnspentLease } from '../ports.ts';
 import { LeaseMoves } from './lease-moves.ts';
 
 /** The memory that the relay spends from. Amounts include what open requests hold. */
 export interface LeaseStore {
-  /** @param amount may be 0. @param accountState of the account, known before any of the amount is in reach. */
-  raise(kind: LeaseKind, subject: number, amount: number, accountState?: AccountState): void;
+  /** @param amount may be 0. @param state of the account or budget, known before any of the amount is in reach. */
+  raise(kind: LeaseKind, subject: number, amount: number, state?: SubjectState): void;
   /** Takes out of reach what no request holds. @returns how much that was. */
   takeIdle(kind: LeaseKind, subject: number): number;
   /** All of it is void: only requests that are open go on. */
@@ -51,6 +51,8 @@ export interface LeaseRequest {
 }
 
 export interface LeaseDeps {
+  /** What `account` is in all that is asked for: a user's account, or a budget, which has no tokens; default: an account. */
+  readonly kind?: 'account' | 'budget';
   readonly leaseStore: LeaseStore;
   readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;
   readonly isUncertain: (error: unknown) => boolean;
@@ -127,6 +129,7 @@ const tokenAnswer = ({ tokenBound }: Grant): LeaseAnswer => (tokenBound === 'lim
 
 export class Leases {
   readonly #deps: LeaseDeps;
+  readonly #kind: 'account' | 'budget';
   readonly #moves: LeaseMoves;
   /** By account. */
   readonly #lines = new Map<number, Line>();
@@ -134,11 +137,11 @@ export class Leases {
   #mark = 0;
 
   constructor(deps: LeaseDeps) {
-    const { leaseStore, move, isUncertain, now, after } = deps;
+    const { kind = 'account', leaseStore, move, isUncertain, now, after } = deps;
     this.#deps = deps;
-    const raise: LeaseStore['raise'] = (kind, subject, amount, accountState) =>
-      leaseStore.raise(kind, subject, amount, accountState);
-    this.#moves = new LeaseMoves({ move, isUncertain, raise, now, after });
+    this.#kind = kind;
+    const raise: LeaseStore['raise'] = (of, subject, amount, state) => leaseStore.raise(of, subject, amount, state);
+    this.#moves = new LeaseMoves({ kind, move, isUncertain, raise, now, after });
   }
 
   request(request: LeaseRequest): Promise<LeaseAnswer> {
@@ -151,7 +154,7 @@ export class Leases {
 
   /** Another node waits for this account, and token where there is one: idle amounts are returned at once. @param tokenOnly the balance stays. */
   recalled(account: number, token: number, by: number, mark: number, tokenOnly = false): void {
-    if (!tokenOnly) this.idle('account', account);
+    if (!tokenOnly) this.idle(this.#kind, account);
     if (token > 0) this.idle('token', token);
     // The recalling node finds it then.
     this.#whenReturned(account, (isWritten) => {
@@ -173,7 +176,7 @@ export class Leases {
     const all = Number.MAX_SAFE_INTEGER;
     const missing = () => ({ account: all, token: 0 });
     await this.request({ account, token: 0, need: all, missing, reserve: () => false, partial: true });
-    this.idle('account', account);
+    this.idle(this.#kind, account);
     await new Promise<void>((resolve) => this.#whenReturned(account, () => resolve()));
   }
 

@@ -306,6 +306,8 @@ export interface LeaseOrder {
   readonly tokenId: number;
   /** The balance is left alone. */
   readonly house: boolean;
+  /** Of this budget, in its unit, and of nothing else; absent = of the balance and the key's limit. */
+  readonly budget?: number;
   /** Quota beyond what lies here: of the first who waits, and of all. */
   readonly more: number;
   readonly wish: number;

@@ -47,11 +47,6 @@ export const catalogueErrors = {
     2,
   ),
   budget_many: business('预算最多 {most} 个', 'A site cannot have more budgets than {most}', 2),
-  budget_one_machine: business(
-    '使用 PostgreSQL 的站点尚不支持预算：请改用令牌的每日与每月限额',
-    'Budgets do not work on a site with PostgreSQL yet: use the daily and monthly limits of keys',
-    2,
-  ),
   virtual_model_many: business('虚拟模型最多 {most} 个', 'There can be at most {most} virtual models', 2),
   virtual_model_taken: business('虚拟模型 {name} 已存在', 'The virtual model {name} exists already', 6),
   virtual_model_of_channel: business(

@@ -5,7 +5,7 @@ import { amountOf } from '../provisioning/values.ts';
 import type { BudgetsService } from './service.ts';
 
 export interface BudgetDefaults {
-  /** @throws AppError budget_one_machine, budget_many where there is no room for them. */
+  /** @throws AppError budget_many where there is no room for them. */
   check(holder: 'token' | 'user'): Promise<void>;
   /** To one that was made just now. */
   give(holder: 'token' | 'user', id: number): Promise<void>;

@@ -198,13 +198,12 @@ export function createBudgets({
     /**
      * The one budget of this holder, window and unit: made, or changed. What was used in the window at hand counts.
      * @param counts false = where the ledger cannot write yet: `catchUp` counts it.
-     * @throws AppError budget_one_machine, budget_many, params_invalid, not_found
+     * @throws AppError budget_many, params_invalid, not_found
      */
     async set(
       fields: BudgetFields,
       counts = true,
     ): Promise<{ readonly budget: BudgetView; readonly result: 'created' | 'changed' | 'unchanged' }> {
-      if (database.engine !== 'sqlite') throw new AppError('budget_one_machine');
       const subject = await subjectOf(fields);
       const { holder, window, unit, amount } = fields;
       if (!Number.isSafeInteger(amount) || amount < 0 || amount > maxQuota)
@@ -244,10 +243,9 @@ export function createBudgets({
       if (counts) await inTurn(async () => count(await find(id)));
       return { budget: await view(id), result: 'created' };
     },
-    /** @throws AppError budget_one_machine, budget_many where so many more have no room. */
+    /** @throws AppError budget_many where so many more have no room. */
     async needRoom(more: number): Promise<void> {
       if (more === 0) return;
-      if (database.engine !== 'sqlite') throw new AppError('budget_one_machine');
       if ((await repository.count()) + more > maxBudgets) throw new AppError('budget_many', { most: maxBudgets });
     },
     /** Of a key or user that was made just now: nothing was used before. */

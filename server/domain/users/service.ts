@@ -60,7 +60,7 @@ export function createUsers(deps: {
     firstWithRole: repository.firstWithRole,
     count: repository.count,
     findByAccessToken: (token: string): Promise<UserRow | undefined> => repository.findByAccessToken(hashSecret(token)),
-    /** @throws AppError username_taken, budget_many, budget_one_machine. */
+    /** @throws AppError username_taken, budget_many. */
     async create(user: NewUser): Promise<number> {
       if (await repository.nameTaken(user.username, 0)) throw new AppError('username_taken');
       const defaults = user.role < Role.admin ? deps.defaults : undefined;

@@ -1,6 +1,7 @@
 /** Checks before anything of a request is read: whether its bill can be stored, its rates, and whether any balance is left. */
 
 import type { Account, BudgetShortage } from '../../billing/balances/account.ts';
+import type { BudgetedHolder, HolderShortage } from '../../billing/balances/budgets.ts';
 import type { Balances } from '../../billing/balances/money.ts';
 import { noRow, type OpenRequest } from '../../billing/balances/open-requests.ts';
 import type { Ledger } from '../../billing/ledger/commands.ts';
@@ -11,7 +12,7 @@ import type { Principal } from '../intake/parsed-request.ts';
 import { budgetRefusal, shortage } from '../shared/quota-numbers.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { RelayState } from '../state/state.ts';
-import { type LeaseClient, type Lessee, lesseeOf, refusalAfter } from './lease-client.ts';
+import { type LeaseClient, type Lessee, lesseeOf, lesseeOfBudget, maxLeases, refusalAfter } from './lease-client.ts';
 import type { Admission, Limits } from './limits.ts';
 import type { SiteRates, SiteVisit } from './site-rates.ts';
 
@@ -122,7 +123,7 @@ export class Gate {
   /** @throws AppError token_budget_*, budget_*, *_exhausted; what was counted in is withdrawn then. */
   private canPay(principal: Principal, admission: Admission): Admission | Promise<Admission> {
     const { state, leaseClient, balances } = this.core;
-    const { user, token, group, pinnedChannel } = principal;
+    const { user, token } = principal;
     const account = balances.account(user.id, token?.id ?? 0);
     const budget = token === null || token.limits === null ? null : account.budgetUsedUp(token.limits);
     if (budget !== null) return this.reject(admission, this.overBudget(budget));
@@ -133,7 +134,38 @@ export class Gate {
       labels: token?.labels,
     });
     const usedUp = holders === null ? null : account.holderUsedUp(holders);
-    if (usedUp !== null) return this.reject(admission, budgetRefusal(usedUp, state.settings));
+    if (usedUp === null || holders === null) return this.hasBalance(principal, admission, account);
+    if (leaseClient === null) return this.reject(admission, budgetRefusal(usedUp, state.settings));
+    return this.renewUses(leaseClient, account, holders, usedUp).then(
+      (still) =>
+        still === null
+          ? this.hasBalance(principal, admission, account)
+          : this.reject(admission, budgetRefusal(still, state.settings)),
+      (error: unknown) => this.reject(admission, error),
+    );
+  }
+
+  /** What other machines used, and what was reset, is known when the ledger was asked. @returns what is used up then. */
+  private async renewUses(
+    leaseClient: LeaseClient,
+    account: Account,
+    holders: readonly BudgetedHolder[],
+    first: HolderShortage,
+  ): Promise<HolderShortage | null> {
+    let usedUp: HolderShortage | null = first;
+    for (let asked = 0; usedUp !== null && asked < maxLeases; asked++) {
+      const { budget }: HolderShortage = usedUp;
+      const lack = account.lacksOf(holders, { money: 1, requests: 1, tokens: 1 }).find(({ id }) => id === budget);
+      if (lack !== undefined) await leaseClient.acquire(lesseeOfBudget(budget), lack.need, lack.available);
+      usedUp = account.holderUsedUp(holders);
+      if (usedUp?.budget === budget) break;
+    }
+    return usedUp;
+  }
+
+  private hasBalance(principal: Principal, admission: Admission, account: Account): Admission | Promise<Admission> {
+    const { state, leaseClient } = this.core;
+    const { user, group, pinnedChannel } = principal;
     const settings = state.settings;
     const free = isFreeSelfUse(settings, principal);
     // What other requests of the user hold is waited for once the need is known.

@@ -19,7 +19,11 @@ export interface Lessee {
   readonly tokenId: number;
   /** The balance is left alone: only what the key may use is in question. */
   readonly selfUse: boolean;
+  /** Of this budget, in its unit, and of nobody's balance; absent = of no budget. */
+  readonly budget?: number;
 }
+
+export const lesseeOfBudget = (budget: number): Lessee => ({ userId: 0, tokenId: 0, selfUse: true, budget });
 
 /** A key without a limit or budget needs no lease. */
 export const lesseeOf = ({ user, token }: Principal, selfUse: boolean): Lessee => ({
@@ -180,7 +184,8 @@ export function createLeaseClient(
   };
 }
 
-const keyOf = (to: Lessee): string => `${to.selfUse ? 0 : to.userId} ${to.tokenId}`;
+const keyOf = ({ selfUse, userId, tokenId, budget }: Lessee): string =>
+  budget === undefined ? `${selfUse ? 0 : userId} ${tokenId}` : `budget ${budget}`;
 /** Repeated requests do not keep the ledger busy. */
 const totalMs = 100;
 /** Lessees that are remembered. */
@@ -211,6 +216,10 @@ export const isTakenBalance = (outcome: LeaseOutcome, error: unknown): boolean =
   (outcome === 'token-exhausted' || outcome === 'day' || outcome === 'month') &&
   error instanceof AppError &&
   error.code === 'user_exhausted';
+
+/** Another thread or machine has taken it since. */
+export const isOfBudget = (error: unknown): boolean =>
+  error instanceof AppError && /^budget_(?:token|user|group|site)/.test(error.code);
 
 /** Too little here: other machines have some in hand, and that is for later; or the key's budget will be new. @param now epoch seconds. */
 export function refusalAfter(outcome: LeaseOutcome, error: unknown, now: number): unknown {

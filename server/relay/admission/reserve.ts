@@ -1,5 +1,6 @@
 /** The step that holds a request's money: how much is looked up and taken in one go under the user's lock; before it may be waited for a lease, for the whole site's rates, or for an exact count of the prompt. */
 import { noAllowance } from '../../billing/balances/allowance.ts';
+import type { BudgetLack } from '../../billing/balances/budgets.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Authorize } from '../intake/authorize.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
@@ -12,10 +13,12 @@ import type { Evidence, Likely } from './evidence.ts';
 import { checkStorage } from './gate.ts';
 import {
   elsewhere,
+  isOfBudget,
   isTakenBalance,
   type LeaseClient,
   type LeaseOutcome,
   lesseeOf,
+  lesseeOfBudget,
   maxLeases,
   refusalAfter,
 } from './lease-client.ts';
@@ -152,7 +155,10 @@ function findEvidence(core: ReserveCore, reservation: Reservation): void {
 function reserveHere(core: ReserveCore, reservation: Reservation): void | Promise<void> {
   const { leaseClient } = core;
   const isFirst = reservation.account.line === null;
-  if (leaseClient !== null && (!isFirst || availableBalance(reservation) < reservation.max))
+  if (
+    leaseClient !== null &&
+    (!isFirst || availableBalance(reservation) < reservation.max || budgetLacks(reservation).length > 0)
+  )
     return reserveWithLease(core, leaseClient, reservation);
   const reserved = isFirst && tryReserve(core, reservation, leaseClient === null ? 'unlessHeld' : 'no');
   if (typeof reserved !== 'boolean') return reserved.then((done) => reservedHere(core, reservation, done));
@@ -199,6 +205,27 @@ async function reserveInTurn(core: ReserveCore, reservation: Reservation, wasTri
 /** There is one deadline for all targets of a virtual model. */
 const waitingSince = ({ chain }: Reservation, nowMs: number): number => chain?.waitingSince(nowMs) ?? nowMs;
 
+/** Budgets of which this machine has leased less than the request may use. */
+const budgetLacks = ({ account, budgetHolders: holders, max, plan }: Reservation): readonly BudgetLack[] =>
+  holders === null
+    ? noLacks
+    : account.lacksOf(holders, {
+        money: Math.max(1, max),
+        requests: 1,
+        tokens: Math.max(1, mostTokens(plan.estimate)),
+      });
+const noLacks: readonly BudgetLack[] = [];
+
+/** Of all at once. What open requests hold of requests is not waited for: nearly all of them count. @returns whether there is enough of each. */
+async function leaseBudgets(leaseClient: LeaseClient, reservation: Reservation): Promise<boolean> {
+  const lacks = budgetLacks(reservation);
+  if (lacks.length === 0) return true;
+  const outcomes = await Promise.all(
+    lacks.map(({ id, need, available }) => leaseClient.acquire(lesseeOfBudget(id), need, available)),
+  );
+  return outcomes.every((outcome) => outcome === 'granted');
+}
+
 /** Answers of the ledger that leave the balance out of it. */
 const ofKey: ReadonlySet<LeaseOutcome> = new Set(['token-exhausted', 'day', 'month']);
 
@@ -223,6 +250,8 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
   let unheld = 0;
   /** null = the ledger was not asked yet: others were before it in line. */
   let outcome: LeaseOutcome | null = null;
+  /** Nothing lacks of budgets, as far as the ledger was asked for it. */
+  let isBudgeted = true;
   const mayGo = () => isDecided(reservation, availableFor(reservation), unheld);
   const lack = () => (mayGo() ? null : outcome === null || !ofKey.has(outcome) ? 'balance' : 'key');
   const join = () => {
@@ -239,15 +268,24 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
       findEvidence(core, reservation);
       if (turn !== 'late' || outcome === null) {
         const startMs = core.monoNow();
-        const asked = leaseClient.acquire(lessee, reservation.max, available);
+        const asked = leaseClient.acquire(lessee, reservation.max, available).then(async (first) => {
+          isBudgeted = first !== 'granted' || (await leaseBudgets(leaseClient, reservation));
+          return first;
+        });
         const answer = place === null || turn === 'late' ? await asked : await place.within(asked);
         outcome = answer ?? outcome ?? 'elsewhere';
         askedMs += core.monoNow() - startMs;
         if (place?.isLate === true) turn = 'late';
       }
-      let shortens: Shortens = outcome === 'granted' ? 'no' : 'yes';
-      if (turn !== 'late' && outcome !== 'granted') {
-        unheld = outcome === 'elsewhere' ? Number.POSITIVE_INFINITY : await unheldOn(leaseClient, reservation, outcome);
+      const isGranted = outcome === 'granted' && isBudgeted;
+      let shortens: Shortens = isGranted ? 'no' : 'yes';
+      if (turn !== 'late' && !isGranted) {
+        unheld =
+          outcome === 'granted'
+            ? availableIn(reservation, false)
+            : outcome === 'elsewhere'
+              ? Number.POSITIVE_INFINITY
+              : await unheldOn(leaseClient, reservation, outcome);
         if (!mayGo()) shortens = 'no';
       }
       renewAfterWait(reservation);
@@ -255,9 +293,10 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
         // Another thread of this machine may have taken what was leased.
         if (await tryReserve(core, reservation, turn === 'late' ? 'yes' : shortens)) return;
       } catch (error) {
-        if (!isTakenBalance(outcome, error)) throw refusalAfter(outcome, error, core.now() / 1000);
+        if (!isTakenBalance(outcome, error) && !(isGranted && isOfBudget(error)))
+          throw refusalAfter(outcome, error, core.now() / 1000);
       }
-      if (outcome !== 'granted' && shortens === 'no') {
+      if (!isGranted && shortens === 'no') {
         place ??= join();
         turn = place === null ? 'late' : await place.next(askAgainMs);
       } else leases++;

@@ -294,8 +294,9 @@ function defectReport(
 const leaseSourceOver = ({ acquire, limits, funds }: LedgerClient): LeaseSource => ({
   funds,
   async acquire(to, more, requested) {
-    const answer = await acquire({ userId: to.userId, tokenId: to.tokenId, house: to.selfUse, more, wish: requested });
-    return answer;
+    const { userId, tokenId, selfUse: house, budget } = to;
+    const order = { userId, tokenId, house, more, wish: requested };
+    return acquire(budget === undefined ? order : { ...order, budget });
   },
   async limits(userId, tokenId) {
     const { limit, used } = await limits(userId, tokenId);
