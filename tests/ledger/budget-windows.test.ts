@@ -33,8 +33,13 @@ test('a change of zone to one whose day began later is new, to one whose day beg
   const now = at('2026-05-05T20:00Z');
   const began = at('2026-05-05T00:00Z');
   const windows = [{ at: began, used: 70 }];
-  expect(currentWindow(state({ zone: 'Asia/Shanghai', now, windows }))).toEqual({ at: at('2026-05-05T16:00Z'), used: 0 });
-  expect(currentWindow(state({ zone: 'America/Los_Angeles', now, windows: [{ at: at('2026-05-05T16:00Z'), used: 70 }] }))).toEqual({
+  expect(currentWindow(state({ zone: 'Asia/Shanghai', now, windows }))).toEqual({
+    at: at('2026-05-05T16:00Z'),
+    used: 0,
+  });
+  expect(
+    currentWindow(state({ zone: 'America/Los_Angeles', now, windows: [{ at: at('2026-05-05T16:00Z'), used: 70 }] })),
+  ).toEqual({
     at: at('2026-05-05T16:00Z'),
     used: 70,
   });

@@ -219,7 +219,7 @@ export const isTakenBalance = (outcome: LeaseOutcome, error: unknown): boolean =
 
 /** Another thread or machine has taken it since. */
 export const isOfBudget = (error: unknown): boolean =>
-  error instanceof AppError && /^budget_(?:token|user|group|site)/.test(error.code);
+  error instanceof AppError && /^budget_(?:token|label|user|group|site)/.test(error.code);
 
 /** Too little here: other machines have some in hand, and that is for later; or the key's budget will be new. @param now epoch seconds. */
 export function refusalAfter(outcome: LeaseOutcome, error: unknown, now: number): unknown {

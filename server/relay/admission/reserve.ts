@@ -253,7 +253,9 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
   /** Nothing lacks of budgets, as far as the ledger was asked for it. */
   let isBudgeted = true;
   const mayGo = () => isDecided(reservation, availableFor(reservation), unheld);
-  const lack = () => (mayGo() ? null : outcome === null || !ofKey.has(outcome) ? 'balance' : 'key');
+  const waitsForKey = () =>
+    outcome !== null && (ofKey.has(outcome) || (outcome === 'granted' && reservation.tokenId !== 0));
+  const lack = () => (mayGo() ? null : waitsForKey() ? 'key' : 'balance');
   const join = () => {
     const sinceMs = waitingSince(reservation, core.monoNow() - askedMs);
     return core.moneyQueue.join(account, parsed.request.signal, sinceMs, lack);
@@ -269,7 +271,8 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
       if (turn !== 'late' || outcome === null) {
         const startMs = core.monoNow();
         const asked = leaseClient.acquire(lessee, reservation.max, available).then(async (first) => {
-          isBudgeted = first !== 'granted' || (await leaseBudgets(leaseClient, reservation));
+          // Also where the balance has less: as much as it pays for is asked of them.
+          isBudgeted = await leaseBudgets(leaseClient, reservation);
           return first;
         });
         const answer = place === null || turn === 'late' ? await asked : await place.within(asked);
