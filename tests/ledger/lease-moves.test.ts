@@ -6,6 +6,7 @@ test('each grant is raised once, by its own account, key and amounts', async () 
   const raised: unknown[] = [];
   const grant = { account: 7, token: 9, granted: 100, tokenGranted: 40 };
   const moves = new LeaseMoves({
+    kind: 'account',
     move: async () => ({ grants: [grant, { ...grant, account: 8, token: 3, granted: 0, tokenGranted: 0 }] }) as never,
     isUncertain: () => false,
     raise: (...given) => raised.push(given),
