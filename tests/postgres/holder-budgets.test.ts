@@ -50,7 +50,13 @@ const burst = (count: number): Promise<string[]> =>
   Promise.all(Array.from({ length: count }, async (_, n) => codeOf(await insist(() => nodeOf(n).chat(key, ask)))));
 const subjectOf = { token: '1', user: '1', group: 'default', site: '' } as const;
 
-const setBudget = async (holder: keyof typeof subjectOf, window: BudgetWindow, unit: BudgetUnit, amount: number, more = {}) => {
+const setBudget = async (
+  holder: keyof typeof subjectOf,
+  window: BudgetWindow,
+  unit: BudgetUnit,
+  amount: number,
+  more = {},
+) => {
   const subject = subjectOf[holder];
   const made = (await nodeOf(1).client.call('budget.set', {
     ...{ holder, window, unit, amount },
