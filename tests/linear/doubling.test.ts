@@ -47,6 +47,15 @@ test('the time of each reader grows with what it reads and not with its square',
   expect(slow).toEqual([]);
 });
 
+/** What a seed has found: asked each time. */
+const foundBySeeds = ['terms below a long name, openai-chat to vertex claude-sonnet-4-5, sent'];
+
+test.each(foundBySeeds)('time grows with what is read: %s', (name) => {
+  const one = readers.flatMap((reader) => reader.cases).find((each) => each.name === name);
+  if (one === undefined) throw new Error(`no reader has the case ${name}`);
+  expect(growthOf(one, baseMs, largest)).toBeNull();
+});
+
 test('a reader whose time grows with the square is found', () => {
   const square: Case = {
     name: 'each with each',
@@ -231,7 +240,7 @@ const nothingForeign: ReadonlyMap<string, string> = new Map([
     'thinking',
     'websocket',
   ]),
-  ...['channel-test', 'core', 'relay-deps', 'relay-request', 'relay'].map(
+  ...['channel-test', 'core', 'preview', 'relay-deps', 'relay-request', 'relay'].map(
     (name) => [`relay/${name}.ts`, 'calls others'] as const,
   ),
 ]);

@@ -78,9 +78,12 @@ export function withoutModifiers(
   const kept: string[] = [];
   const names = Object.groupBy(Object.keys(body), looseName);
   const removals: Removals = new Map();
+  // Many members may stand below one name, however long that is.
+  let [last, loose] = ['', ''];
   for (const [at, path] of removed.entries()) {
     const [first = '', ...rest] = path;
-    for (const key of names[looseName(first)] ?? none) {
+    if (first !== last) [last, loose] = [first, looseName(first)];
+    for (const key of names[loose] ?? none) {
       if (removals.get(key) === null) continue;
       addRemoval(removals, [key, ...rest]);
       kept.push(dropped[at] ?? key);
