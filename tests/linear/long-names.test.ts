@@ -1,6 +1,7 @@
 /** What stands below a name of a megabyte costs no more for each member than below a short one. */
 import { expect, test } from 'vitest';
-import { type SentModifiers, withoutModifiers } from '../../server/relay/admission/modifiers.ts';
+import { withoutModifiers } from '../../server/relay/admission/modifiers.ts';
+import type { SentModifiers } from '../../server/routing/offers.ts';
 
 const name = 'x'.repeat(1_000_000);
 
