@@ -23,6 +23,11 @@ const decided: readonly (readonly [places: RegExp, facts: readonly Fact[], reaso
     ['inputs', 'tools', 'schemas'],
     'the maker’s own endpoint says more of the same models',
   ],
+  [
+    /^(?:gemini|vertex)\/gemini-3\.[5-8]-flash/,
+    ['sampling'],
+    'the API takes them and does not heed them, and its maker’s own program sends them: ai.google.dev/gemini-api/docs/whats-new-gemini-3.6',
+  ],
   [/^aws\/qwen/, ['thinking'], 'Converse has no word for it'],
   [/^fireworks\/.*qwen3-coder/, ['thinking'], 'its maker says that it does not think'],
   [/^xai\/.*-beta-/, ['tools'], 'a beta of what is sold without'],

@@ -66,11 +66,6 @@ export const geminiModels: readonly ModelRow[] = [
   },
   { models: /^gemini-4-hydrogen/, efforts: ['low', 'medium', 'high', 'xhigh'], source: published },
   {
-    models: /^gemini-3\.(?:5-flash-lite|[6-9]-flash)(?!.*tts)/,
-    unsupported: ['temperature', 'topP', 'topK'],
-    source: published,
-  },
-  {
     models: /^gemini-(?:omni-1\.1|robotics-er-(?:1|.*streaming))/,
     inputs: ['image', 'audio', 'video'],
     source: published,
