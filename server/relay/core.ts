@@ -9,7 +9,6 @@ import type { AuthInput } from '../providers/adapter.ts';
 import { CacheWatch } from './admission/cache-watch.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
 import { Evidence } from './admission/evidence.ts';
-
 import { Gate } from './admission/gate.ts';
 import { KeyBudgets } from './admission/key-budgets.ts';
 import { createLeaseClient, type LeaseClient, type LeaseSource } from './admission/lease-client.ts';
