@@ -73,6 +73,23 @@ test('what is refunded is used no more, in the window that it was settled in', (
   expect(uses()).toContainEqual([1, 7200, 10]);
 });
 
+test('what is refunded is given back to the budgets of all labels of its key, and of no other label', () => {
+  books.raw.exec("UPDATE tokens SET labels = 'red,blue' WHERE id = 1; UPDATE tokens SET labels = 'green' WHERE id = 2");
+  const insert = books.raw.prepare(
+    "INSERT INTO budgets (id, holder, subject, period, unit, amount, created_at, updated_at) VALUES (?, 'label', ?, 'day', 'money', 1000, 1, 1)",
+  );
+  for (const [at, label] of ['red', 'blue', 'green', 'blu'].entries()) insert.run(11 + at, label);
+  store.apply([{ ...settle('a', 1, 30), budgets: [11, 7200, 0, 12, 7200, 0] }]);
+  store.apply([{ ...settle('b', 2, 30), budgets: [13, 7200, 0, 14, 7200, 0] }]);
+  store.apply([refund('a', 1, 20)]);
+  expect(uses()).toEqual([
+    [11, 7200, 10],
+    [12, 7200, 10],
+    [13, 7200, 30],
+    [14, 7200, 30],
+  ]);
+});
+
 test('a count by hand never takes off more than was used, and says what it changed', () => {
   const first = store.apply([{ ...settle('a', 1, 30), budgets: parts }, change(1, -1000)]);
   expect(first.events).toEqual([{ kind: 'budget', budgetId: 1, windowAt: 7200, delta: -30 }]);

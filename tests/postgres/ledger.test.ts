@@ -79,6 +79,26 @@ test('one command of each kind moves what it moves on SQLite', async () => {
   );
 });
 
+test('what is refunded is given back to the budgets of all labels of its key, and of no other label', async () => {
+  await site.rows("UPDATE tokens SET labels = CASE id WHEN 1 THEN 'red,blue' ELSE 'green' END");
+  for (const [at, label] of ['red', 'blue', 'green', 'blu'].entries())
+    await site.rows(
+      "INSERT INTO budgets (id, holder, subject, period, unit, amount, created_at, updated_at) VALUES ($1, 'label', $2, 'total', 'money', 1000, 1, 1)",
+      11 + at,
+      label,
+    );
+  await apply(node, grant('g1', 1, 100), grant('g2', 2, 100));
+  await apply(node, { ...settle('a', 1, 30), budgets: [11, 0, 0, 12, 0, 0] });
+  await apply(node, { ...settle('b', 2, 30), budgets: [13, 0, 0, 14, 0, 0] });
+  await apply(node, refund('a', 1, 20));
+  expect(await site.rows('SELECT budget_id AS id, used FROM budget_use ORDER BY budget_id')).toEqual([
+    { id: 11, used: 10 },
+    { id: 12, used: 10 },
+    { id: 13, used: 30 },
+    { id: 14, used: 30 },
+  ]);
+});
+
 test('two nodes that get the same order, code and request at once: each counts once', async () => {
   const other = site.node({ name: 'other' });
   await site.addOrder('T', 1, 700);

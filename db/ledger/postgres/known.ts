@@ -282,6 +282,7 @@ function queryInvoices(
 /** Budgets in money that settlements counted in. */
 const ofSettlements = `FROM postings p JOIN budgets b ON b.unit = 'money'
     AND (b.holder = 'token' AND b.subject = p.token_id::text OR b.holder = 'user' AND b.subject = p.debit::text
+      OR b.holder = 'label' AND b.subject = ANY(string_to_array((SELECT labels FROM tokens WHERE id = p.token_id), ','))
       OR b.holder = 'group' AND b.subject = (SELECT group_name FROM users WHERE id = p.debit) OR b.holder = 'site')`;
 
 /** Locks budgets before their use is read: no more is taken off than there is. */

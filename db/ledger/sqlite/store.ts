@@ -124,9 +124,10 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   // The windows that the settlement lay in.
   const budgetsOf = raw.prepare<{ budgetId: number; windowAt: number }>(
     `SELECT b.id AS budgetId, u.window_at AS windowAt FROM budgets b JOIN budget_use u ON u.budget_id = b.id
-     WHERE b.unit = 'money' AND u.window_at = (SELECT max(window_at) FROM budget_use WHERE budget_id = b.id AND window_at <= ?)
-       AND ((b.holder = 'token' AND b.subject = ?) OR (b.holder = 'user' AND b.subject = ?)
-         OR (b.holder = 'group' AND b.subject = (SELECT group_name FROM users WHERE id = ?)) OR b.holder = 'site')`,
+     WHERE b.unit = 'money' AND u.window_at = (SELECT max(window_at) FROM budget_use WHERE budget_id = b.id AND window_at <= $at)
+       AND ((b.holder = 'token' AND b.subject = $token) OR (b.holder = 'user' AND b.subject = $user)
+         OR (b.holder = 'label' AND instr((SELECT ',' || labels || ',' FROM tokens WHERE id = $token), ',' || b.subject || ',') > 0)
+         OR (b.holder = 'group' AND b.subject = (SELECT group_name FROM users WHERE id = $user)) OR b.holder = 'site')`,
   );
 
   /** Never below zero. @returns what changed, for the memory. */
@@ -145,7 +146,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     const settled = state.posting(of);
     if (settled === undefined) return [];
     return budgetsOf
-      .all(settled.at, String(settled.tokenId), String(userId), userId)
+      .all({ at: settled.at, token: String(settled.tokenId), user: String(userId) })
       .map((budget) => counted({ ...budget, delta: -amount }, totals));
   };
 
