@@ -19,7 +19,7 @@ export interface UserSnapshot {
   /** What the user owes to the overrun account, read together with the balance. */
   readonly overrun: number;
   /** Quota of all the user's top-ups so far, read together with the balance; absent = 0. */
-  readonly paidIn?: number;
+  readonly paidIn?: number | undefined;
   /** The user's `setting` JSON, parsed ({} when empty or malformed). */
   readonly setting: Readonly<Record<string, unknown>>;
 }
@@ -92,7 +92,7 @@ export interface TokenSnapshot {
   readonly allowIps: readonly string[];
   readonly group: string;
   /** Whose budgets bound it besides; absent = it has none. */
-  readonly labels?: readonly string[];
+  readonly labels?: readonly string[] | undefined;
   /** null = none is set. */
   readonly limits: TokenLimits | null;
   /** As the ledger counted them when the row was read. */

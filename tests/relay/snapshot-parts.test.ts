@@ -19,10 +19,10 @@ async function source() {
   database.raw.exec(`
     INSERT INTO users (id, username, password_hash, created_at, setting, deleted_at)
       SELECT i, 'u' || i, 'x', 1, iif(i = 7, '{"language":"zh"}', ''), iif(i = 9, 5, NULL) FROM ${numbers(1001)};
-    INSERT OR REPLACE INTO accounts (id, balance, used_quota, version, paid_in) SELECT i, i * 10, i, 3, i FROM ${numbers(1001)};
+    INSERT OR REPLACE INTO accounts (id, balance, used_quota, version, paid_in) SELECT i, i * 10, i, 3, iif(i % 2 = 0, 0, i) FROM ${numbers(1001)};
     INSERT INTO tokens (user_id, name, key_hmac, key_sealed, key_hint, created_at) SELECT 1, 'k' || i, 'h' || i, 'x', 'x', 1 FROM ${numbers(2000)};
     UPDATE tokens SET allow_ips = '10.0.0.0/8', old_key_hmac = 'before', old_key_until = 9, rpm_limit = 4, day_at = 86400,
-      day_used = 5, model_limits_enabled = 1, model_limits = 'a,b', unlimited = 1 WHERE id = 2000;
+      day_used = 5, model_limits_enabled = 1, model_limits = 'a,b', unlimited = 1, labels = 'x,y' WHERE id = 2000;
     UPDATE tokens SET month_used = 6 WHERE id = 3`);
   return createSnapshotSource({ database, vault: createVault(Buffer.from('key')) });
 }

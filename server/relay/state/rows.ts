@@ -5,11 +5,10 @@
 import type { TokenLimits, TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
 
 /** What one of them leaves out does not compile. */
-type Members<T> = { readonly [K in keyof T]-?: T[K] | undefined };
+type Members<T> = { readonly [K in keyof Required<T>]: Required<T>[K] | undefined };
 
 const unused: TokenSnapshot['periods'] = { day: { at: 0, used: 0 }, month: { at: 0, used: 0 } };
 const everywhere: readonly string[] = [];
-const unlabelled: readonly string[] = [];
 const preset: UserSnapshot['setting'] = {};
 
 const isUnused = ({ day, month }: TokenSnapshot['periods']): boolean =>
@@ -34,7 +33,7 @@ export class TokenRow implements Members<TokenSnapshot> {
   readonly modelLimits: readonly string[] | null;
   readonly allowIps: readonly string[];
   readonly group: string;
-  readonly labels: readonly string[];
+  readonly labels: readonly string[] | undefined;
   readonly limits: TokenLimits | null;
   readonly periods: TokenSnapshot['periods'];
 
@@ -52,7 +51,7 @@ export class TokenRow implements Members<TokenSnapshot> {
     this.modelLimits = token.modelLimits;
     this.allowIps = token.allowIps.length === 0 ? everywhere : token.allowIps;
     this.group = token.group;
-    this.labels = token.labels ?? unlabelled;
+    this.labels = token.labels;
     this.limits = token.limits;
     this.periods = isUnused(token.periods) ? unused : token.periods;
   }
@@ -68,7 +67,7 @@ export class UserRow implements Members<UserSnapshot> {
   readonly used: number;
   readonly balanceVersion: number;
   readonly overrun: number;
-  readonly paidIn: number;
+  readonly paidIn: number | undefined;
   readonly setting: UserSnapshot['setting'];
 
   constructor(user: UserSnapshot) {
@@ -81,7 +80,7 @@ export class UserRow implements Members<UserSnapshot> {
     this.used = user.used;
     this.balanceVersion = user.balanceVersion;
     this.overrun = user.overrun;
-    this.paidIn = user.paidIn ?? 0;
+    this.paidIn = user.paidIn;
     this.setting = isEmpty(user.setting) ? preset : user.setting;
   }
 }
