@@ -24,6 +24,7 @@ const elsewhere =
 const mostLines = 40;
 const mostCells = 600;
 const unanswered = new Set<string>();
+const defects = new Set<string>();
 let dir = '';
 
 beforeAll(() => {
@@ -84,6 +85,8 @@ async function linesOf(
     const late = new Promise((_, reject) => setTimeout(() => reject(new Error('does not end')), 3000));
     await Promise.race([ended, late]);
   } catch (error) {
+    if (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError)
+      defects.add(`${args.join(' ')}: ${error}`);
     const exit = printError(error, language, { json: false, debug: false, color: isTerminal }, said('  ! '));
     lines.push(`  ends with ${exit}`);
   }
@@ -271,3 +274,4 @@ async function otherForms(name: string, example: readonly string[]) {
 }
 
 test('nothing is asked that has no answer', () => expect([...unanswered]).toEqual([]));
+test('no command fails by a defect of its own', () => expect([...defects]).toEqual([]));

@@ -805,6 +805,21 @@ const virtualModels: Output<'virtual_model.list'> = [
   },
 ];
 
+/** What is set of it. */
+const chainWith = (
+  before: Output<'virtual_model.get'>,
+  {
+    name = before.name,
+    enabled = before.enabled,
+    ...rest
+  }: Omit<InputOf<EndpointOf<'virtual_model.create'>>, 'targets'>,
+  targets: readonly unknown[] = before.targets,
+): Output<'virtual_model.get'> => ({
+  ...before,
+  ...{ name, enabled, boundary: rest.boundary ?? before.boundary, description: rest.description ?? before.description },
+  targets: targets as typeof before.targets,
+});
+
 const dayOfMira: Output<'budget.get'> = {
   ...{ id: 1, holder: 'user', subject: '2', name: 'mira', window: 'day', unit: 'money', amount: 5 * unit, zone: '' },
   ...{ raise: 0, raise_until: 0, bound: 5 * unit, used: 4 * unit, window_at: now - 3600, resets: now + 82_800 },
@@ -1351,6 +1366,16 @@ export const done: Answers = {
     ...{ id: 93, name: 'made', hint: 'gat-ef…uv', scopes: ['read'], token: 'gat-efWholeTokenuv' },
     ...{ created_time: now, last_used_time: 0, expired_time: -1 },
   },
+  'budget.set': ({ holder = 'site', subject = '', window = 'day', amount = 0, raise = 0, ...rest }) => ({
+    ...{ ...dayOfMira, id: 4, name: holder === 'user' ? 'mira' : subject, used: 0 },
+    ...{ holder, subject, window, amount, raise, bound: amount + raise },
+    ...{ unit: rest.unit ?? 'money', zone: rest.zone ?? '', raise_until: rest.raise_until ?? 0 },
+    resets: window === 'request' || window === '5h' ? null : dayOfMira.resets,
+  }),
+  'virtual_model.create': ({ targets, ...rest }) =>
+    chainWith({ ...coder, id: 3, boundary: '', description: '' }, rest, targets),
+  'virtual_model.update': ({ id, targets, ...rest }) =>
+    chainWith(virtualModels.find((one) => one.id === id) ?? coder, rest, targets),
   'filter.save': { id: 96, place: 'logs', name: 'mine', query: '' },
   'token.create': token(16, 'made', { key: 'madeKey0123456789' }),
   'token.update': tokens[0] as Token,
