@@ -212,6 +212,20 @@ async function everyTrouble() {
   await gateway.option('backup_setting.every_hours', '24');
   await gateway.services.backups.tick();
   const at = Math.floor(now / 1000);
+  const { budget } = await gateway.services.budgets.set({ holder: 'site', window: 'day', unit: 'money', amount: 1000 });
+  await gateway.ledger.execute({
+    type: 'budget',
+    ref: 'x',
+    budgetId: budget.id,
+    windowAt: at - (at % 86_400),
+    delta: 800,
+  });
+  const leaked = await gateway.token({ name: 'leaked' });
+  await gateway.database.query
+    .updateTable('tokens')
+    .set({ status: 2, frozen_at: at })
+    .where('id', '=', leaked.id)
+    .execute();
   const others = [[poor, 'gpt-4o → gpt-4o-mini', 3]] as const;
   const nothing = { routes: [], callers: [], streaks: [], saves: [], places: [] };
   gateway.services.trafficRecorder.add([{ at: at - (at % 300), ...nothing, others }]);
