@@ -23,7 +23,7 @@ const fields: readonly Flag[] = [
   {
     flag: '--label <list>',
     zh: '标签，逗号分隔，预算可按标签设置；留空为去除',
-    en: 'labels, comma separated, which budgets may be set for; empty removes them',
+    en: 'list of labels that budgets may be set for, comma separated; empty removes it',
     clears: true,
   },
   {
