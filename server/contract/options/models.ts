@@ -26,7 +26,7 @@ export const modelsOptions = {
     label: { zh: '请求规则', en: 'Request rules' },
     help: {
       zh: 'JSON 对象，作用于所有渠道，先于渠道自己的规则：{"operations":[…],"header_override":{…},"models":{"gpt-*":{"operations":[…]}}}。预览见 gateway route preview。',
-      en: 'Object such as {"operations":[…],"header_override":{…},"models":{"gpt-*":{…}}}: for all channels, before their own rules; see gateway route preview.',
+      en: '{"operations":[…],"header_override":{…},"models":{"gpt-*":{…}}}, before channels\' own rules; see gateway route preview.',
     },
   }),
   'gemini.safety_settings': option({

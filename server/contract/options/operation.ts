@@ -414,7 +414,7 @@ export const operationOptions = {
     label: { zh: '停用疑似泄露的令牌', en: 'Stop keys that seem to have leaked' },
     help: {
       zh: '五分钟内的费用至少 5 美元，且达到近 14 天每小时费用中位数的十倍时，停用该令牌并通知其所有者。',
-      en: 'A key is disabled, and its owner told, when it spends in five minutes at least $5 and ten times its median hour of the last 14 days.',
+      en: 'Disables a key and tells its owner once five minutes cost $5 and ten times its median hour of 14 days.',
     },
     dependsOn: 'LogConsumeEnabled',
   }),
