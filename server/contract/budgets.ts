@@ -3,6 +3,7 @@
  * holder has one budget of each window and unit at most, so each has its fixed place in memory.
  */
 
+import { parseMoney } from './amount.ts';
 import { nextPeriod, periodStart } from './period.ts';
 
 /**
@@ -68,11 +69,15 @@ export function defaultBudgetIn(line: string): DefaultBudget | null {
   const usual: BudgetUnit = window === 'request' ? 'tokens' : 'money';
   const unit = budgetUnits.find((word) => word === more[0]) ?? usual;
   const [zone = '', ...rest] = more[0] === unit ? more.slice(1) : more;
-  const isAmount = unit === 'money' ? /^\d+(\.\d+)?(usd)?$/i.test(amount) : /^\d{1,15}$/.test(amount);
+  const isAmount = unit === 'money' ? isMoney(amount) : /^\d{1,15}$/.test(amount);
   if (window === undefined || !isAmount || rest.length > 0 || !isZone(zone)) return null;
   if (window === 'request' && (unit !== 'tokens' || zone !== '')) return null;
   return { window, unit, amount, zone };
 }
+
+/** As a site counts it that was not set up otherwise. */
+const isMoney = (text: string): boolean =>
+  /^[\d.]+(usd)?$/i.test(text) && parseMoney(text, { plain: 'quota', quotaPerUnit: 500_000 }).kind === 'value';
 
 /** Three numbers for each budget that a settlement counts in: its id, when its window began, and its unit's place in `budgetUnits`. */
 export type BudgetParts = readonly number[];

@@ -66,9 +66,23 @@ test.each([
   ['a single request in money', 'request 5usd'],
   ['a single request with a zone', 'request 5 Asia/Shanghai'],
   ['a window and unit twice', 'day 5usd\nday 6usd'],
+  ['half a unit of quota', 'day 0.5'],
+  ['money finer than is counted', 'day 0.0000001usd'],
+  ['more than can be had', 'day 9999999999999usd'],
   ['words behind it', 'day 5usd UTC please'],
 ])('%s is refused when the option is saved', async (_name, text) => {
   await expect(gateway.option('budgets.new_key', text)).rejects.toMatchObject({ code: 'option_invalid' });
+});
+
+test('where the money of the option is finer than the site counts, no key and no user is made without its budgets', async () => {
+  const owner = await member('mira');
+  await gateway.option('budgets.new_key', 'day 0.5usd');
+  await gateway.option('budgets.new_user', 'day 0.5usd');
+  await gateway.option('QuotaPerUnit', '1');
+  await expect(gateway.services.tokens.create(owner, { name: 'k' })).rejects.toMatchObject({ code: 'params_invalid' });
+  expect((await gateway.services.tokens.list(owner, 0, 10)).total).toBe(0);
+  await expect(member('late')).rejects.toMatchObject({ code: 'params_invalid' });
+  expect(await gateway.services.users.count()).toBe(2);
 });
 
 test('where a site has all the budgets that it can have, no key is made without those of the option', async () => {
