@@ -3,6 +3,7 @@ import type { Database } from '../../../db/open.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { createWebhookSecretsRepository } from '../../../db/repositories/webhook-secrets.ts';
 import { AppError } from '../../contract/errors.ts';
+import { objectIn } from '../../contract/stored-object.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { isEmail } from './email.ts';
 
@@ -37,7 +38,7 @@ export function createSettings(deps: { readonly database: Database; readonly vau
     /** Settings that were moved in from elsewhere carry the secret as it was. */
     async sealReadable(): Promise<void> {
       for (const { id, setting } of await secrets.readable()) {
-        const { webhook_secret: secret, ...rest } = objectOf(setting);
+        const { webhook_secret: secret, ...rest } = objectIn(setting);
         if (typeof secret === 'string' && secret !== '') await keep(id, secret, rest);
         else await repository.setSetting(id, JSON.stringify(rest));
       }
@@ -48,21 +49,13 @@ export function createSettings(deps: { readonly database: Database; readonly vau
       if (user === undefined) throw new AppError('user_unknown');
       const { webhook_secret: secret = '', ...others } = fields;
       const given = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== undefined));
-      const stored = objectOf(user.setting);
+      const stored = objectIn(user.setting);
       const next: SettingFields & Record<string, unknown> = { ...stored, ...given };
       check(next, fields, stored.webhook_url);
       if (secret === '') await repository.setSetting(userId, JSON.stringify(next));
       else await keep(userId, secret, next);
     },
   };
-}
-
-function objectOf(setting: string): Record<string, unknown> {
-  try {
-    return JSON.parse(setting || '{}') as Record<string, unknown>;
-  } catch {
-    return {};
-  }
 }
 
 /**

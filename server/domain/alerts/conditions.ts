@@ -4,6 +4,7 @@ import type { AlertKindName } from '../../contract/alert-kinds.ts';
 import { budgetLevels } from '../../contract/budgets.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { formatQuota } from '../../contract/pricing/format.ts';
+import { objectIn } from '../../contract/stored-object.ts';
 import type { AlertInputs } from './inputs.ts';
 
 export interface Found {
@@ -12,13 +13,6 @@ export interface Found {
   readonly values: Readonly<Record<string, string | number>>;
 }
 
-const infoOf = (text: string): Readonly<Record<string, unknown>> => {
-  try {
-    return Object(JSON.parse(text || '{}')) as Record<string, unknown>;
-  } catch {
-    return {};
-  }
-};
 const words = (value: unknown): string => (typeof value === 'string' && value !== '' ? value.slice(0, 300) : '—');
 const money = (quota: number, { get }: AlertInputs): string =>
   formatQuota(quota, { inCurrency: get('DisplayInCurrencyEnabled'), quotaPerUnit: get('QuotaPerUnit') });
@@ -32,19 +26,19 @@ export const conditions: Readonly<Record<AlertKindName, (inputs: AlertInputs) =>
       .filter(({ status }) => status === ChannelStatus.autoDisabled)
       .map(({ id, name, other_info: info }) => ({
         subject: String(id),
-        values: { id, name, reason: words(infoOf(info).status_reason) },
+        values: { id, name, reason: words(objectIn(info).status_reason) },
       })),
   channel_failing: ({ channels, ejected, failing }) =>
     channels
       .filter(
         ({ id, status, other_info: info }) =>
           status === ChannelStatus.enabled &&
-          (ejected.has(id) || failing.has(id) || infoOf(info).test_error !== undefined),
+          (ejected.has(id) || failing.has(id) || objectIn(info).test_error !== undefined),
       )
       .map(({ id, name, other_info: info }) => ({
         subject: String(id),
         // Real requests say more than a test.
-        values: { id, name, reason: words(failing.get(id) || infoOf(info).test_error) },
+        values: { id, name, reason: words(failing.get(id) || objectIn(info).test_error) },
       })),
   spend_high: (inputs) => {
     const limit = inputs.get('alert_setting.spend_limit');

@@ -7,6 +7,7 @@ import { createKeySpendRepository, type KeySpend } from '../../../db/repositorie
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { UserStatus } from '../../contract/enum.ts';
 import { savedLanguage, textIn } from '../../contract/language.ts';
+import { objectIn } from '../../contract/stored-object.ts';
 import type { AuditService } from '../audit/service.ts';
 import { quotaText, quotaWords } from '../logs/event.ts';
 import type { Notice, Notify } from '../notifications/notice.ts';
@@ -37,7 +38,7 @@ export function createLeakStop(deps: {
   const users = createUsersRepository(deps.database);
 
   const noticeOf = ({ name, spent }: KeySpend, usual: number, setting: string): Notice => {
-    const language = savedLanguage(settingOf(setting)) ?? 'zh';
+    const language = savedLanguage(objectIn(setting)) ?? 'zh';
     const amount = (quota: number) => (language === 'zh' ? quotaWords(options, quota) : quotaText(options, quota));
     const title = { zh: `令牌 ${name} 已被停用`, en: `Key ${name} was stopped` };
     const content = {
@@ -87,13 +88,4 @@ function medianOf(hours: readonly number[]): number {
   const middle = sorted.length >> 1;
   const upper = sorted[middle] ?? 0;
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2;
-}
-
-/** {} where it is none. */
-function settingOf(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return Object(JSON.parse(text || '{}')) as Record<string, unknown>;
-  } catch {
-    return {};
-  }
 }

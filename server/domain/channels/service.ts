@@ -17,6 +17,7 @@ import { AppError, type ErrorCode, type ErrorParams } from '../../contract/error
 import { headersProblem } from '../../contract/header-override.ts';
 import type { KeyHealth } from '../../contract/key-health.ts';
 import { isChannelFactor, maxChannelFactor, minChannelFactor } from '../../contract/pricing/channel-factor.ts';
+import { objectIn } from '../../contract/stored-object.ts';
 import { storedText } from '../../contract/stored-texts.ts';
 import { offeredOn, providerByType } from '../../providers/catalogue.ts';
 import { probeModel } from '../../providers/probe.ts';
@@ -553,11 +554,6 @@ function settingProblem(text: string): RuleProblem | null {
       `a number from ${minChannelFactor} to ${maxChannelFactor} with at most four decimals`,
     ),
   );
-}
-
-/** @returns {} where it is none, or was damaged by hand. */
-function objectIn(text: string): Readonly<Record<string, unknown>> {
-  return isObject(text) ? (JSON.parse(text) as Readonly<Record<string, unknown>>) : {};
 }
 
 function isObject(text: string): boolean {

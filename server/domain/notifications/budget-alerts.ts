@@ -7,6 +7,7 @@ import { createUsersRepository, type UserRow } from '../../../db/repositories/us
 import { type BudgetWindow, budgetLevels } from '../../contract/budgets.ts';
 import { Role, UserStatus } from '../../contract/enum.ts';
 import { savedLanguage, textIn } from '../../contract/language.ts';
+import { objectIn } from '../../contract/stored-object.ts';
 import type { BudgetsService, BudgetView } from '../budgets/service.ts';
 import { quotaText } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
@@ -41,15 +42,6 @@ const whose = ({ holder, name }: BudgetView): Bilingual =>
 
 export type BudgetAlerts = ReturnType<typeof createBudgetAlerts>;
 
-/** {} where it is none. */
-function settingOf(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return Object(JSON.parse(text || '{}')) as Record<string, unknown>;
-  } catch {
-    return {};
-  }
-}
-
 export function createBudgetAlerts(deps: {
   readonly database: Database;
   readonly options: OptionsService;
@@ -72,7 +64,7 @@ export function createBudgetAlerts(deps: {
   };
 
   const noticeOf = (budget: BudgetView, level: number, setting: string): Notice => {
-    const language = savedLanguage(settingOf(setting)) ?? 'zh';
+    const language = savedLanguage(objectIn(setting)) ?? 'zh';
     const amount = (value: number) =>
       budget.unit === 'money' ? quotaText(deps.options, value) : `${value} ${budget.unit}`;
     const amountZh = (value: number) =>

@@ -3,6 +3,7 @@
 import type { Database } from '../../../db/open.ts';
 import { createAlertsRepository } from '../../../db/repositories/alerts.ts';
 import { savedLanguage, textIn } from '../../contract/language.ts';
+import { objectIn } from '../../contract/stored-object.ts';
 import { quotaText, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Notice, Notify } from './notice.ts';
@@ -43,7 +44,7 @@ export function createQuotaAlerts(deps: {
       const now = Math.floor(deps.now() / 1000);
       const lastHour = now - (now % 3600) - 3600;
       for (const user of await repository.spenders(lastHour)) {
-        const setting = settingOf(user.setting);
+        const setting = objectIn(user.setting);
         if (user.balance >= lowBalance(user.setting, options)) continue;
         // The turn is taken before sending: a mail server that hangs or fails is not asked again and again.
         if (!(await repository.claim(user.id, kind, now, minIntervalSeconds))) continue;
@@ -55,16 +56,6 @@ export function createQuotaAlerts(deps: {
 
 /** A balance below it is low. @param setting as it is stored. */
 export function lowBalance(setting: string, options: Pick<OptionsService, 'get'>): number {
-  const own = settingOf(setting).quota_warning_threshold;
+  const own = objectIn(setting).quota_warning_threshold;
   return typeof own === 'number' && own > 0 ? own : options.get('QuotaRemindThreshold');
-}
-
-function settingOf(text: string): Readonly<Record<string, unknown>> {
-  if (text === '') return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
 }

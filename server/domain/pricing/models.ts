@@ -8,6 +8,7 @@ import { bareName, modelLimits, modelModalities } from '../../contract/model-lim
 import { defaultPriceTables } from '../../contract/pricing/defaults.ts';
 import { PurchaseShares } from '../../contract/pricing/purchase.ts';
 import { type PriceTables, pricedName, resolvePrices } from '../../contract/pricing/tables.ts';
+import { objectIn } from '../../contract/stored-object.ts';
 import { servingPrefix } from '../../providers/import-names.ts';
 import { lastDayOf, makerOf } from '../../providers/makers.ts';
 import type { OptionsService } from '../options/service.ts';
@@ -145,14 +146,6 @@ const listOf = (text: string): string[] =>
     .split(',')
     .map((one) => one.trim())
     .filter((one) => one !== '');
-
-function objectIn(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return Object(JSON.parse(text || '{}')) as Record<string, unknown>;
-  } catch {
-    return {};
-  }
-}
 
 export interface ModelsDeps {
   readonly database: Database;

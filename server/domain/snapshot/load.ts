@@ -22,6 +22,7 @@ import type {
   TokenSnapshot,
   UserSnapshot,
 } from '../../contract/snapshot.ts';
+import { objectIn } from '../../contract/stored-object.ts';
 import { labelsIn } from '../../contract/token-fields.ts';
 import { keysInUse } from '../channels/keys.ts';
 import { members } from '../channels/service.ts';
@@ -166,7 +167,7 @@ const userSnapshot = (row: UserRow): UserSnapshot => ({
   balanceVersion: row.version,
   overrun: row.overrun,
   ...(row.paid_in === 0 ? {} : { paidIn: row.paid_in }),
-  setting: objectOf(row.setting),
+  setting: objectIn(row.setting),
 });
 
 const tokenSnapshot = (row: RelayTokenRow): TokenSnapshot => ({
@@ -217,26 +218,14 @@ const channelSnapshot = (row: ChannelRow, vault: Vault): ChannelSnapshot => ({
   autoBan: row.auto_ban === 1,
   tag: row.tag,
   testModel: row.test_model,
-  modelMapping: objectOf(row.model_mapping) as Record<string, string>,
-  statusCodeMapping: objectOf(row.status_code_mapping) as Record<string, string>,
+  modelMapping: objectIn(row.model_mapping) as Record<string, string>,
+  statusCodeMapping: objectIn(row.status_code_mapping) as Record<string, string>,
   ...overrideOf(row.param_override),
-  setting: objectOf(row.setting),
+  setting: objectIn(row.setting),
 });
 
 /** Members that are set, and rules: these are no member of a request. */
 function overrideOf(text: string): Pick<ChannelSnapshot, 'paramOverride' | 'bodyRules'> {
-  const { [operations]: rules, ...paramOverride } = objectOf(text);
+  const { [operations]: rules, ...paramOverride } = objectIn(text);
   return Array.isArray(rules) && rules.length > 0 ? { paramOverride, bodyRules: rules } : { paramOverride };
-}
-
-function objectOf(text: string): Record<string, unknown> {
-  if (text === '') return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : {};
-  } catch {
-    return {};
-  }
 }

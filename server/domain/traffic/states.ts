@@ -3,6 +3,7 @@ import type { Database } from '../../../db/open.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { type ChannelWindow, createTrafficRepository, type TrafficSum } from '../../../db/repositories/traffic.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
+import { objectIn } from '../../contract/stored-object.ts';
 import { type ChannelState, percentileOf } from '../../contract/traffic.ts';
 import type { OptionsService } from '../options/service.ts';
 import { barsOf, minSlowMs, type PeriodBar, type PeriodRange, periodOf, slowFactor } from './period.ts';
@@ -112,14 +113,6 @@ function standbys(enabled: readonly ChannelRow[], failing: ReadonlySet<number>):
       .filter((row) => pairs(row).every((pair) => (highest.get(pair) ?? row.priority) > row.priority))
       .map(({ id }) => id),
   );
-}
-
-function infoOf(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return Object(JSON.parse(text || '{}')) as Record<string, unknown>;
-  } catch {
-    return {};
-  }
 }
 
 export interface StatesDeps {
@@ -243,7 +236,7 @@ export function createChannelStates({ database, options, now: nowMs }: StatesDep
                 : day.has(id) || recent.has(id)
                   ? 'serving'
                   : 'idle';
-        const at = Number(infoOf(info).status_time);
+        const at = Number(objectIn(info).status_time);
         const failing = state === 'failing' ? run : null;
         const used = spend.get(id);
         const known = balanceAt > 0;

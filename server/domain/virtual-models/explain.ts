@@ -5,6 +5,7 @@ import { AppError } from '../../contract/errors.ts';
 import { atFactor, channelFactorIn } from '../../contract/pricing/channel-factor.ts';
 import { completionPriceOf, priceOfRatio } from '../../contract/pricing/format.ts';
 import { type PriceTables, resolvePrices } from '../../contract/pricing/tables.ts';
+import { objectIn } from '../../contract/stored-object.ts';
 import type { TargetFailure, VirtualModel } from '../../contract/virtual-models.ts';
 import { servingPrefix } from '../../providers/import-names.ts';
 import { barrierTo, type Chain, ChainWalk, compileChains, type Leaf, type RequestFacts } from '../../routing/chains.ts';
@@ -36,15 +37,6 @@ export interface TargetPrice {
   readonly input: number | null;
   readonly output: number | null;
   readonly call: number | null;
-}
-
-/** @returns {} where it was damaged by hand. */
-function objectIn(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return Object(JSON.parse(text || '{}')) as Readonly<Record<string, unknown>>;
-  } catch {
-    return {};
-  }
 }
 
 const noPrice: TargetPrice = { input: null, output: null, call: null };
