@@ -112,7 +112,7 @@ test('a refund makes a credit note, its parts add up to the invoice, and takes q
   const invoice = await invoiceOf(trade);
   const before = (await api.gateway.services.users.find(alice.id))?.balance ?? 0;
   const refund = (money?: string) => send('POST', '/api/user/topup/refund', { trade_no: trade, money });
-  for (const money of ['0', '-1', '73.01', '1.001', 'x'])
+  for (const money of ['', ' ', '0', '-1', '73.01', '1.001', 'x'])
     expect((await refund(money)).code).toBe('topup_refund_amount');
   expect((await refund('23.00')).data).toMatchObject({ refunded: '23.00', status: 'success', invoice: invoice.number });
   expect((await refund()).data).toMatchObject({ refunded: '73.00' });

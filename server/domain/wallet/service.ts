@@ -189,7 +189,7 @@ export function createWallet(deps: {
     /**
      * The payer got money back: the quota goes back in proportion, and the order's invoice gets a credit note. The payment service is not
      * told of it.
-     * @param money in the order's currency, `3.50`; nothing = all that is left. @throws AppError not_found, user_unknown, topup_unpaid,
+     * @param money in the order's currency, `3.50`; absent = all that is left. @throws AppError not_found, user_unknown, topup_unpaid,
      * topup_refund_amount, user_insufficient
      */
     async refund(tradeNo: string, money: string | undefined): Promise<TopUpOrder> {
@@ -200,7 +200,7 @@ export function createWallet(deps: {
       const minor = minorUnits(order.currency);
       const left = order.money - order.refunded;
       if (order.status !== 'success' || left <= 0) throw new AppError('topup_unpaid');
-      const given = money === undefined || money.trim() === '' ? left : moneyOf(money.trim(), minor);
+      const given = money === undefined ? left : moneyOf(money.trim(), minor);
       if (given === null || given <= 0 || given > left)
         throw new AppError('topup_refund_amount', { most: moneyText(left, minor) });
       const at = seconds();
