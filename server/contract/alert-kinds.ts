@@ -87,8 +87,8 @@ const alertKinds = {
   budget_used: {
     label: { zh: '预算将尽', en: 'Budget nearly used' },
     text: {
-      zh: '{whose} 的预算（{window}）已用 {percent}%：{used}，共 {most}',
-      en: 'The {window} budget of {whose} is used to {percent}%: {used} of {most}',
+      zh: '{whose}{window}已用到 {percent}%：{used}，共 {most}',
+      en: '{whose}{window}, used to {percent}%: {used} of {most}',
     },
   },
   key_frozen: {

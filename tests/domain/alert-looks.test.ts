@@ -180,7 +180,11 @@ test('the highest warning that a budget of a group, a label or the site has pass
   const [{ values } = { values: {} }] = conditions.budget_used(
     details({ budgets: [budget(9500)] as AlertInputs['budgets'] }),
   );
-  expect(values).toMatchObject({ whose: 'label team-a', window: 'day', percent: 95 });
+  expect(values).toMatchObject({
+    whose: { zh: '标签 team-a：', en: 'Label team-a: ' },
+    window: { zh: '按天的预算', en: 'daily budget' },
+    percent: 95,
+  });
 });
 
 test('a key that was stopped is named with its owner', () => {

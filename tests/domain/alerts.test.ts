@@ -266,6 +266,20 @@ test('every kind reaches every target once, not twice', async () => {
   expect([...count(sent).values()].every((times) => times === 1)).toBe(true);
 });
 
+test.each([
+  ['zh', '全站：按天的预算已用到 75%：400 次请求，共 500 次请求'],
+  ['en', 'The whole site: daily budget, used to 75%: 400 requests of 500 requests'],
+])('a budget that is nearly used is told in the language of the alerts: %s', async (language, text) => {
+  await gateway.option('alert_setting.language', language);
+  const site = { holder: 'site', window: 'day', unit: 'requests', amount: 500 } as const;
+  const { budget } = await gateway.services.budgets.set(site);
+  const at = Math.floor(now / 1000);
+  const windowAt = at - (at % 86_400);
+  await gateway.ledger.execute({ type: 'budget', ref: 'x', budgetId: budget.id, windowAt, delta: 400 });
+  const { alerts } = await gateway.services.alerts.list();
+  expect(alerts.filter(({ kind }) => kind === 'budget_used').map((one) => one.text)).toEqual([text]);
+});
+
 test('nothing secret is inside, and nothing is stored readable', async () => {
   await everyTarget();
   await everyTrouble();

@@ -2,15 +2,17 @@
 
 import type { AlertKindName } from '../../contract/alert-kinds.ts';
 import { budgetLevels } from '../../contract/budgets.ts';
-import { ChannelStatus } from '../../contract/enum.ts';
+import { ChannelStatus, type Text } from '../../contract/enum.ts';
 import { formatQuota } from '../../contract/pricing/format.ts';
 import { objectIn } from '../../contract/stored-object.ts';
+import { amountWords, holderWords, windowWords } from '../budgets/words.ts';
 import type { AlertInputs } from './inputs.ts';
 
 export interface Found {
   /** Distinguishes two problems of one kind. */
   readonly subject: string;
-  readonly values: Readonly<Record<string, string | number>>;
+  /** What differs by language is given in both. */
+  readonly values: Readonly<Record<string, string | number | Text>>;
 }
 
 const words = (value: unknown): string => (typeof value === 'string' && value !== '' ? value.slice(0, 300) : '—');
@@ -111,12 +113,13 @@ export const conditions: Readonly<Record<AlertKindName, (inputs: AlertInputs) =>
           },
         ],
   budget_used: (inputs) =>
-    inputs.budgets.flatMap(({ id, holder, name, window, unit, used, bound, window_at: at }) => {
+    inputs.budgets.flatMap((budget) => {
+      const { id, used, bound, window_at: at } = budget;
       const percent = budgetLevels.findLast((level) => used * 100 >= bound * level);
       if (percent === undefined) return [];
-      const amount = (value: number) => (unit === 'money' ? money(value, inputs) : `${value} ${unit}`);
-      const whose = name === '' ? holder : `${holder} ${name}`;
-      const values = { whose, window, percent, used: amount(used), most: amount(bound) };
+      const amount = (value: number) => amountWords(budget, value, (quota) => money(quota, inputs));
+      const whose = holderWords(budget);
+      const values = { whose, window: windowWords[budget.window], percent, used: amount(used), most: amount(bound) };
       return [{ subject: `${id} ${at} ${percent}`, values }];
     }),
   key_frozen: ({ frozen }) => frozen.map((key) => ({ subject: String(key.id), values: { ...key } })),

@@ -40,10 +40,17 @@ export type AlertsService = ReturnType<typeof createAlerts>;
 /** A target that could not be reached is tried again after so long. */
 const againSeconds = 600;
 /** Reasons are kept as they were worded where they were noticed. */
-const inWordsOf = (values: Found['values'], language: Language): Found['values'] =>
-  typeof values.reason === 'string'
-    ? { ...values, reason: storedIn(reasonIn(values.reason, language), language) }
-    : values;
+const inWordsOf = (values: Found['values'], language: Language): Readonly<Record<string, string | number>> =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      typeof value === 'object'
+        ? textIn(value, language)
+        : name === 'reason' && typeof value === 'string'
+          ? storedIn(reasonIn(value, language), language)
+          : value,
+    ]),
+  );
 
 /** Kinds that must have been found by the check before as well: a failure of a moment raises no alert. */
 const needsTwoChecks: ReadonlySet<AlertKindName> = new Set(['channel_failing']);
