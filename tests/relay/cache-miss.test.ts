@@ -226,6 +226,20 @@ test('side questions under a conversation’s name are compared with their own, 
   expect(watch.conversations).toBe(2);
 });
 
+test('conversations of many short turns cannot take more memory than others: the oldest are forgotten', () => {
+  const watch = new CacheWatch(2000, 100);
+  const of = (conversation: string, turns: number) =>
+    turn('openai-chat', bodyOf('openai-chat', turns), { conversation });
+  for (const name of ['x', 'y', 'z']) watch.answered(of(name, 40));
+  expect(watch.conversations).toBe(2);
+  watch.answered(of('y', 42));
+  expect(watch.answered({ ...of('y', 43), usage: missed })).not.toBeNull();
+  expect(watch.answered({ ...of('x', 41), usage: missed })).toBeNull();
+  // One that grows alone pushes the others out, and stays.
+  watch.answered(of('x', 300));
+  expect(watch.conversations).toBe(1);
+});
+
 const prices = (more: object): Prices => {
   const found = loggedPrices({
     ...{

@@ -58,8 +58,9 @@ const leastTokens = 1024;
 /** Conversations of one thread, and branches of one: helpers and side questions go under its name. */
 const mostConversations = 2000;
 const branches = 6;
-/** Digests kept of one turn: some 32 KB. */
+/** Digests kept of one turn, and of all of a thread: some 80 bytes each, with their names. */
 const mostBlocks = 1000;
+const mostOfAll = 200_000;
 const nameUnits = 256;
 const minuteMs = 60_000;
 /** Anthropic keeps a prompt for five minutes from its last use, OpenAI for five to ten; an hour where it was asked for. */
@@ -71,7 +72,13 @@ export class CacheWatch {
   private readonly seen = new Map<string, Seen[]>();
   private readonly digests = new WeakMap<object, number>();
 
-  constructor(private readonly most = mostConversations) {}
+  /** Blocks of all of them. */
+  private kept = 0;
+
+  constructor(
+    private readonly most = mostConversations,
+    private readonly mostKept = mostOfAll,
+  ) {}
 
   get conversations(): number {
     return this.seen.size;
@@ -99,14 +106,20 @@ export class CacheWatch {
       untilMs: turn.sentMs + (usage.cacheWrite1h + usage.cacheWrite12h > 0 ? longLifeMs : shortLifeMs),
     };
     const miss = before === null ? null : missOf(before, now, usage, turn.sentMs);
-    this.seen.delete(key);
-    this.seen.set(key, [...known.filter((one) => one !== before), now].slice(-branches));
-    if (this.seen.size > this.most)
-      for (const oldest of this.seen.keys()) {
-        this.seen.delete(oldest);
-        break;
-      }
+    this.forget(key, known);
+    const branchesNow = [...known.filter((one) => one !== before), now].slice(-branches);
+    this.seen.set(key, branchesNow);
+    this.kept += blocksIn(branchesNow);
+    for (const [oldest, of] of this.seen) {
+      if (oldest === key || (this.seen.size <= this.most && this.kept <= this.mostKept)) break;
+      this.forget(oldest, of);
+    }
     return miss;
+  }
+
+  private forget(key: string, known: readonly Seen[]): void {
+    this.seen.delete(key);
+    this.kept -= blocksIn(known);
   }
 
   /** What of channel and site changes bodies. */
@@ -128,6 +141,8 @@ export class CacheWatch {
     return digest;
   }
 }
+
+const blocksIn = (turns: readonly Seen[]): number => turns.reduce((all, { blocks }) => all + blocks.length, 0);
 
 /** 52 bits of it. */
 const digestOf = (text: string): number => Number(BigInt.asUintN(52, BigInt(Bun.hash(text))));
