@@ -51,7 +51,8 @@ const [hour, day] = sumSpans;
 /** Of one batch. */
 export class LogSums {
   readonly #hours = new Map<string, LogSum>();
-  readonly #named = new Map<string, NameSum>();
+  /** null = no row had a name. */
+  #named: Map<string, NameSum> | null = null;
 
   /** @param sign -1 = the row was taken out again. */
   add(log: NumberedLog, sign: 1 | -1 = 1): void {
@@ -64,9 +65,18 @@ export class LogSums {
     let sum = this.#hours.get(key);
     if (sum === undefined) {
       sum = {
-        ...{ span: hour, at, userId, tokenId, group, model, channelId, username: '', tokenName: '' },
+        span: hour,
+        at,
+        userId,
+        tokenId,
+        group,
+        model,
+        channelId,
+        username: '',
+        tokenName: '',
         ...nothing,
-        ...{ errors: 0, list: 0 },
+        errors: 0,
+        list: 0,
       };
       this.#hours.set(key, sum);
     }
@@ -81,25 +91,30 @@ export class LogSums {
 
   #addNames(log: NumberedLog, sign: 1 | -1, cached: number): void {
     const { userId, createdAt } = log;
+    const named = this.#named ?? new Map<string, NameSum>();
+    this.#named = named;
     for (const [kind, nameId] of numbersIn(log))
       for (const span of sumSpans) {
         if (span === hour && !hourlyKinds.has(kind)) continue;
         const at = createdAt - (createdAt % span);
         const key = `${span} ${kind} ${at} ${userId} ${nameId}`;
-        let sum = this.#named.get(key);
+        let sum = named.get(key);
         if (sum === undefined) {
           sum = { span, kind, at, userId, nameId, ...nothing };
-          this.#named.set(key, sum);
+          named.set(key, sum);
         }
         addTo(sum, log, sign, cached);
       }
   }
 
   /** Hours, and days made of them; in one order for all writers. */
-  rows(): LogSum[] {
-    if (this.#hours.size === 0) return [];
+  rows(): readonly LogSum[] {
+    const hours = [...this.#hours.values()];
+    const [only] = hours;
+    if (only === undefined) return hours;
+    if (hours.length === 1) return [only, { ...only, span: day, at: only.at - (only.at % day) }];
     const days = new Map<string, LogSum>();
-    for (const one of this.#hours.values()) {
+    for (const one of hours) {
       const at = one.at - (one.at % day);
       const key = `${at} ${one.userId} ${one.tokenId} ${one.channelId} ${one.group.length} ${one.group}${one.model}`;
       const sum = days.get(key);
@@ -111,14 +126,15 @@ export class LogSums {
       sum.errors += one.errors;
       sum.list += one.list;
     }
-    return [...this.#hours.values(), ...days.values()];
+    return [...hours, ...days.values()];
   }
 
-  named(): NameSum[] {
-    return [...this.#named.values()];
+  named(): readonly NameSum[] {
+    return this.#named === null ? noNames : [...this.#named.values()];
   }
 }
 
+const noNames: readonly NameSum[] = [];
 const nothing: Figures = { requests: 0, promptTokens: 0, completionTokens: 0, cachedTokens: 0, quota: 0 };
 const figures = ['requests', 'promptTokens', 'completionTokens', 'cachedTokens', 'quota'] as const;
 

@@ -26,6 +26,7 @@ import { isUnimplemented, type MatchedRoute, type RelayRoute } from './intake/ro
 import { keptIds, referencedIds } from './routing/affinity.ts';
 import { clientError, listedError, plainFailure, refusalFor, retryAfterOf, sentStatus } from './shared/render-error.ts';
 import { sealed } from './shared/safe-headers.ts';
+import type { RelayState } from './state/state.ts';
 import { RequestSender } from './upstream/attempt.ts';
 import { ClientDisconnect } from './upstream/client-disconnect.ts';
 
@@ -317,9 +318,7 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
     const { state } = this.core;
     const chain = state.chain(model);
     if (groups === undefined || pinnedChannel !== null) return chain;
-    if (chain !== null) return throughGroups(chain, groups);
-    const serving = groups.filter((group) => state.configured(group, model));
-    return serving.length === 0 ? null : groupChain(model, serving);
+    return chain === null ? chainOf(model, groups, state) : throughGroups(chain, groups);
   }
 
   renew({ principal, parsed, plan, chain, isHeld }: Reservation): void {
@@ -483,6 +482,12 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
     const { user } = principal ?? core.authorize.ownerOf(request) ?? {};
     return languageFor(request.headers.get('accept-language'), user?.setting);
   }
+}
+
+/** A model of channels, in those of a key's groups that serve it; null = none does. */
+function chainOf(model: string, groups: readonly string[], state: RelayState): Chain | null {
+  const serving = groups.filter((group) => state.configured(group, model));
+  return serving.length === 0 ? null : groupChain(model, serving);
 }
 
 const unknownPeer: Peer = { ip: () => '' };

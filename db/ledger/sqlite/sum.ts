@@ -28,9 +28,23 @@ const hourRow = (hour: CounterChange): Row => [
 /** Nobody else writes into the file. */
 const writer = 0;
 const logRow = (sum: LogSum): Row => [
-  ...[sum.span, sum.at, sum.userId, sum.tokenId, sum.group, sum.model, sum.channelId, writer],
-  ...[sum.username, sum.tokenName, sum.requests, sum.errors, sum.promptTokens, sum.completionTokens],
-  ...[sum.cachedTokens, sum.quota, sum.list],
+  sum.span,
+  sum.at,
+  sum.userId,
+  sum.tokenId,
+  sum.group,
+  sum.model,
+  sum.channelId,
+  writer,
+  sum.username,
+  sum.tokenName,
+  sum.requests,
+  sum.errors,
+  sum.promptTokens,
+  sum.completionTokens,
+  sum.cachedTokens,
+  sum.quota,
+  sum.list,
 ];
 const nameRow = (sum: NameSum): Row => [
   ...[sum.span, sum.kind, sum.at, sum.userId, sum.nameId, writer],

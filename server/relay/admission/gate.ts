@@ -136,13 +136,19 @@ export class Gate {
     const usedUp = holders === null ? null : account.holderUsedUp(holders);
     if (usedUp === null || holders === null) return this.hasBalance(principal, admission, account);
     if (leaseClient === null) return this.reject(admission, budgetRefusal(usedUp, state.settings));
-    return this.renewUses(leaseClient, account, holders, usedUp).then(
-      (still) =>
-        still === null
-          ? this.hasBalance(principal, admission, account)
-          : this.reject(admission, budgetRefusal(still, state.settings)),
-      (error: unknown) => this.reject(admission, error),
-    );
+    return this.canPayRenewed(principal, admission, this.renewUses(leaseClient, account, holders, usedUp), account);
+  }
+
+  private async canPayRenewed(
+    principal: Principal,
+    admission: Admission,
+    renewed: Promise<HolderShortage | null>,
+    account: Account,
+  ): Promise<Admission> {
+    const usedUp = await renewed.catch((error: unknown) => this.reject(admission, error));
+    return usedUp === null
+      ? this.hasBalance(principal, admission, account)
+      : this.reject(admission, budgetRefusal(usedUp, this.core.state.settings));
   }
 
   /** What other machines used, and what was reset, is known when the ledger was asked. @returns what is used up then. */

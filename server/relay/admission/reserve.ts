@@ -80,18 +80,19 @@ export function reserve(core: ReserveCore, reservation: Reservation): void | Pro
   const most = reservation.mostTokens;
   if (most === Number.POSITIVE_INFINITY || mostTokens(reservation.plan.estimate) <= most)
     return reserveWithin(core, reservation);
-  return shortenTo(core, reservation, most).then(() => reserveWithin(core, reservation));
+  return reserveBounded(core, reservation, most);
 }
 
 /**
  * Brings prompt and answer within what a single request may take: the prompt is counted where its bound is too much, and the
- * answer is made shorter where its client does not say how long it may get. @throws AppError request_tokens
+ * answer is made shorter where its client does not say how long it may get. @throws AppError request_tokens, and as `reserve` does.
  */
-async function shortenTo(core: ReserveCore, reservation: Reservation, most: number): Promise<void> {
+async function reserveBounded(core: ReserveCore, reservation: Reservation, most: number): Promise<void> {
   const { texts, objects } = reservation.parsed.prompt;
   if (texts.length + objects.length > 0) await recount(core, reservation);
   const target = withinTokens(core, reservation, most);
   if (target !== reservation) reservation.planShorter(target.parsed, target.plan, null);
+  await reserveWithin(core, reservation);
 }
 
 /** @returns the same where it is within. @throws AppError request_tokens */

@@ -31,9 +31,9 @@ export function usageMarks(
     const most = (Math.max(answer.tokens, answer.model.output) + answer.thought) * answer.choices;
     if (completionTokensOf(usage) > most) marks = [...(marks ?? []), 'above_limit'];
     // Thoughts need not be delivered, nor all of the answers that were written for the best of them.
-    const isAbove = received > 0 && usage.output > received;
-    const isSeen = () => parsed.operation === 'chat' && !answer.model.thinking && !modelLimits(upstreamModel).thinking;
-    if (isAbove && isSeen()) marks = [...(marks ?? []), 'above_delivered'];
+    const isAbove = received > 0 && usage.output > received && parsed.operation === 'chat';
+    if (isAbove && !answer.model.thinking && !modelLimits(upstreamModel).thinking)
+      marks = [...(marks ?? []), 'above_delivered'];
   }
   if (answer !== null || parsed.operation === 'embeddings') {
     let most = estimate.promptTokens + (estimate.files ?? 0);
