@@ -106,6 +106,19 @@ export function createBudgetsRepository({ query, engine }: Database) {
       }
       return numDeletedRows > 0n;
     },
+    /** Of keys and users that are gone; so many at most. */
+    gone: async (limit: number): Promise<number[]> => {
+      // A cast stands behind its condition: groups and labels are no numbers.
+      const id = (...holders: readonly BudgetHolder[]) =>
+        sql`CASE WHEN holder IN (${sql.join(holders)}) THEN CAST(subject AS BIGINT) END`;
+      const { rows: found } = await sql<{ id: number }>`SELECT id FROM budgets WHERE
+        holder IN ('token', 'end_user') AND NOT EXISTS
+          (SELECT 1 FROM tokens WHERE tokens.id = ${id('token', 'end_user')} AND tokens.deleted_at IS NULL)
+        OR holder = 'user' AND NOT EXISTS
+          (SELECT 1 FROM users WHERE users.id = ${id('user')} AND users.deleted_at IS NULL)
+        ORDER BY id LIMIT ${limit}`.execute(query);
+      return found.map((row) => Number(row.id));
+    },
     /** What was settled since the window began and the budget's use does not have: both as of one moment. */
     async missing({
       id,

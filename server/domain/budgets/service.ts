@@ -60,6 +60,9 @@ export interface BudgetView {
 /** What was used before is counted again so much later: by then every relay thread knows of the budget. */
 const settledSeconds = 3;
 
+/** Others get their turn in between. */
+const goneAtOnce = 500;
+
 /** When its use was taken off last; 0 = never. */
 const resetAtOf = ({ counted }: Pick<BudgetRow, 'counted'>): number => (Math.abs(counted) > 1 ? Math.abs(counted) : 0);
 
@@ -183,6 +186,20 @@ export function createBudgets({
       ...{ budgetId, windowAt, delta },
     });
 
+  /** Budgets of keys and users that are gone would take the room of others. */
+  const removeGone = async (): Promise<void> => {
+    for (let gone = await repository.gone(goneAtOnce); gone.length > 0; gone = await repository.gone(goneAtOnce))
+      for (const id of gone) await repository.remove(id);
+  };
+  /** @throws AppError budget_many where so many more have no room. */
+  const needRoom = async (more: number): Promise<void> => {
+    if (more === 0) return;
+    const isFull = async () => (await repository.count()) + more > maxBudgets;
+    if (!(await isFull())) return;
+    await removeGone();
+    if (await isFull()) throw new AppError('budget_many', { most: maxBudgets });
+  };
+
   return {
     /** @param holder absent = everybody's. */
     async list(holder?: BudgetHolder, subject = ''): Promise<BudgetView[]> {
@@ -236,18 +253,15 @@ export function createBudgets({
         await recount();
         return { budget: await view(known.id), result: 'changed' };
       }
-      if ((await repository.count()) >= maxBudgets) throw new AppError('budget_many', { most: maxBudgets });
+      await needRoom(1);
       const row = { holder, subject, period: window, unit, ...columns, counted: 0, created_at: at, updated_at: at };
       const id = await repository.create(row);
       await recount();
       if (counts) await inTurn(async () => count(await find(id)));
       return { budget: await view(id), result: 'created' };
     },
-    /** @throws AppError budget_many where so many more have no room. */
-    async needRoom(more: number): Promise<void> {
-      if (more === 0) return;
-      if ((await repository.count()) + more > maxBudgets) throw new AppError('budget_many', { most: maxBudgets });
-    },
+    needRoom,
+    removeGone,
     /** Of a key or user that was made just now: nothing was used before. */
     async give(holder: 'token' | 'user', id: number, budgets: readonly Omit<BudgetFields, 'holder' | 'subject'>[]) {
       const at = seconds();

@@ -33,6 +33,7 @@ export function startJobs({ services, feed, turns, cleanupNodes, fresh, report, 
     await services.cleanupEphemeralStore();
     await services.unsupportedMembers.deleteExpired();
     await services.wallet.sweep();
+    await services.budgets.removeGone();
     const days = services.options.get('LogRetentionDays');
     await services.logs.prepare();
     if (days > 0) await services.logs.prune(Math.floor(timers.now() / 1000) - days * 86_400);
