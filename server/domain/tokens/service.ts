@@ -9,6 +9,7 @@ import { isSignedFor, readAgentToken } from '../../contract/agent-token.ts';
 import type { Token } from '../../contract/entities.ts';
 import { Role, TokenStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import { namedGroups } from '../../contract/key-groups.ts';
 import { periodStart } from '../../contract/period.ts';
 import { budgetNames, labelsIn, rateLimitNames, type TokenLimits, tokenIssue } from '../../contract/token-fields.ts';
 import { bareKey, maxTokenNameLength } from '../../contract/token-key.ts';
@@ -321,7 +322,7 @@ function columnsOf(fields: TokenFields): Updateable<TokensTable> {
     model_limits_enabled: fields.model_limits_enabled === undefined ? undefined : Number(fields.model_limits_enabled),
     model_limits: fields.model_limits,
     allow_ips: fields.allow_ips,
-    group_name: fields.group,
+    group_name: fields.group?.includes(',') === true ? namedGroups(fields.group).join(',') : fields.group,
     labels: fields.labels === undefined ? undefined : labelsIn(fields.labels).join(','),
     ...Object.fromEntries(limitNames.map((name) => [name, fields[name]])),
   });
