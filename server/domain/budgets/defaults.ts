@@ -20,12 +20,10 @@ export function createBudgetDefaults({
 }): BudgetDefaults {
   const of = (holder: 'token' | 'user') => {
     const quotaPerUnit = options.get('QuotaPerUnit');
-    return options
-      .get(holder === 'token' ? 'budgets.new_key' : 'budgets.new_user')
-      .map(({ amount, ...budget }) => ({
-        ...budget,
-        amount: budget.unit === 'money' ? amountOf('amount', amount, quotaPerUnit) : Number(amount),
-      }));
+    return options.get(holder === 'token' ? 'budgets.new_key' : 'budgets.new_user').map(({ amount, ...budget }) => ({
+      ...budget,
+      amount: budget.unit === 'money' ? amountOf('amount', amount, quotaPerUnit) : Number(amount),
+    }));
   };
   return {
     check: async (holder) => budgets.needRoom(of(holder).length),
