@@ -146,7 +146,6 @@ export interface Embeddings {
   };
 }
 
-/** The list of models. */
 /** What a model costs its caller, in dollars per million tokens or per call, and who provides it. */
 export interface ModelOffer {
   /** At the dearest channel; `least`: the share of it that the cheapest one costs, absent = all cost the same. */

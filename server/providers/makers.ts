@@ -33,7 +33,6 @@ export function makerOf(model: string): Provider['label'] | null {
 
 /** @returns the day on which its maker, or else its host, takes a model away: `2026-11-28`; null = none is known. */
 export function lastDayOf(model: string): string | null {
-  for (const { models, formerModels, retired } of byMaker)
-    if (models.includes(model) || formerModels.includes(model)) return retired.get(model) ?? null;
-  return null;
+  makers ??= compiled();
+  return makers.get(model.toLowerCase())?.retired.get(model) ?? null;
 }

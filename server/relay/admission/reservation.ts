@@ -196,9 +196,9 @@ export class Reservation {
   private answeredModel: string | null = null;
   private upstreamRequestId: string | null = null;
   private finished: Promise<void> | null = null;
-  /** What is written down of its end; null = it was not put together yet. */
-  /** undefined = nobody asked yet. */
+  /** undefined = they were not read yet. */
   private namesFound: Names | null | undefined = undefined;
+  /** What is written down of its end; null = it was not put together yet. */
   private settlement: Settlement | null = null;
   private cost: Charge | null = null;
   /** What earlier charges had left of a unit when the money moved; null = it did not move yet. */
