@@ -2,6 +2,7 @@
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
 import type { BudgetHolder, BudgetUnit } from '../../server/contract/budgets.ts';
 import type { Database } from '../open.ts';
+import { budgetLeases } from '../schema/migrations.ts';
 import type { BudgetsTable } from '../schema/tables.ts';
 
 export type BudgetRow = Selectable<BudgetsTable> & {
@@ -83,6 +84,15 @@ export function createBudgetsRepository({ query, engine }: Database) {
         .select((one) => one.fn.countAll<number>().as('count'))
         .executeTakeFirstOrThrow();
       return Number(count);
+    },
+    /** A node that lives and whose build spends without leases of budgets. @returns its name; undefined = none. */
+    unboundNode: async (): Promise<string | undefined> => {
+      if (engine === 'sqlite') return undefined;
+      const { rows: found } = await sql<{ node: string }>`SELECT node FROM nodes
+        WHERE state <> 'expired' AND expires_at > clock_timestamp() AND schema < ${budgetLeases} ORDER BY node LIMIT 1`.execute(
+        query,
+      );
+      return found[0]?.node;
     },
     create: async (row: Insertable<BudgetsTable>): Promise<number> => {
       const { id } = await query.insertInto('budgets').values(row).returning('id').executeTakeFirstOrThrow();

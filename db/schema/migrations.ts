@@ -369,6 +369,8 @@ const followOnPostgres: Types['follow'] = (table, columns) => [
 const sharedFor = (types: Types): readonly Migration[] =>
   shared.map((one) => ({ ...one, statements: one.statements(types) }));
 
+/** From which on nodes lease of budgets. */
+export const budgetLeases = '0022-leases';
 /** Labels of keys, budgets of labels and end users, and what a single request may take. */
 const limits = '0023-limits';
 const budgetHolders = "holder IN ('token', 'user', 'group', 'label', 'end_user', 'site')";
@@ -560,7 +562,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     // What budgets have used is counted by each node for itself, and nodes lease of them.
-    name: '0022-leases',
+    name: budgetLeases,
     statements: [
       `CREATE TABLE budget_use_parts (
   budget_id bigint NOT NULL,

@@ -47,6 +47,11 @@ export const catalogueErrors = {
     2,
   ),
   budget_many: business('预算最多 {most} 个', 'A site cannot have more budgets than {most}', 2),
+  budget_node: business(
+    '节点 {name} 的版本较旧，不执行预算：请先升级该节点',
+    'The node {name} is of an older version and keeps to no budget: upgrade it first',
+    2,
+  ),
   virtual_model_many: business('虚拟模型最多 {most} 个', 'There can be at most {most} virtual models', 2),
   virtual_model_taken: business('虚拟模型 {name} 已存在', 'The virtual model {name} exists already', 6),
   virtual_model_of_channel: business(

@@ -215,7 +215,7 @@ export function createBudgets({
     /**
      * The one budget of this holder, window and unit: made, or changed. What was used in the window at hand counts.
      * @param counts false = where the ledger cannot write yet: `catchUp` counts it.
-     * @throws AppError budget_many, params_invalid, not_found
+     * @throws AppError budget_many, budget_node, params_invalid, not_found
      */
     async set(
       fields: BudgetFields,
@@ -236,6 +236,10 @@ export function createBudgets({
       const until = fields.raise_until ?? known?.raise_until ?? 0;
       if (!Number.isSafeInteger(raise) || raise < 0 || raise > maxQuota)
         throw new AppError('params_invalid', { detail: 'raise' });
+      const isSame =
+        known?.amount === amount && known.zone === zone && known.raise_amount === raise && known.raise_until === until;
+      const unbound = isSame ? undefined : await repository.unboundNode();
+      if (unbound !== undefined) throw new AppError('budget_node', { name: unbound });
       const at = seconds();
       // A window has one beginning, so budgets of several units in it share their zone.
       const moved = own.filter((row) => row.period === window && row.zone !== zone);
@@ -246,8 +250,6 @@ export function createBudgets({
       };
       const columns = { amount, zone, raise_amount: raise, raise_until: until };
       if (known !== undefined) {
-        const isSame =
-          known.amount === amount && known.zone === zone && known.raise_amount === raise && known.raise_until === until;
         if (isSame) return { budget: await view(known.id), result: 'unchanged' };
         await repository.update(known.id, { ...columns, updated_at: at });
         await recount();
