@@ -1,4 +1,5 @@
 /** Sums of one batch: a busy user's row is written once per commit, not once per request. */
+import { isOrderRefund } from '../../server/billing/ledger/commands.ts';
 import type { CounterChange, Posting } from '../../server/billing/ledger/core.ts';
 import { amountIn } from '../../server/contract/budgets.ts';
 import { LogSums } from './log-sums.ts';
@@ -83,7 +84,7 @@ export function createTotals(): Totals {
       return budgets;
     },
     count,
-    post({ debit, credit, amount, kind }) {
+    post({ debit, credit, amount, kind, ref }) {
       const payer = account(debit);
       const payee = account(credit);
       payer.balance -= amount;
@@ -91,6 +92,7 @@ export function createTotals(): Totals {
       if (kind === 'overrun') payee.overrun += amount;
       if (kind === 'repay') payer.overrun -= amount;
       if (kind === 'topup') payee.paidIn += amount;
+      if (kind === 'deduct' && isOrderRefund(ref)) payer.paidIn -= amount;
       // One command is one movement for its readers: a repayment goes with its credit.
       if (kind === 'settle' || kind === 'repay' || kind === 'house') return;
       payer.movements++;

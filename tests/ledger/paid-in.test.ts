@@ -1,7 +1,7 @@
-/** What a user ever paid in: top-ups count, and nothing that was given. */
+/** What a user ever paid in: top-ups count until they are given back, and nothing that was given. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { migrate } from '../../db/migrate.ts';
-import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
+import { type LedgerCommand, orderRefundRef } from '../../server/billing/ledger/commands.ts';
 import { openOld } from '../support/old-schema.ts';
 import { type LedgerState, openSelectedLedger } from './open-ledger.ts';
 import { addUsers, deduct, grant, redeem, refund, reward, settle, topUp, transfer } from './support.ts';
@@ -62,6 +62,20 @@ test('a top-up that pays overrun back counts whole', async () => {
   const { events } = await apply(settle('r', 1, 100), topUp('a', 1, 300));
   expect(events.at(-1)).toMatchObject({ delta: 200, overrun: -100, paidIn: 300 });
   expect(await paidIn()).toEqual([300, 0]);
+});
+
+test('what is given back of an order counts as paid in no more, of that order alone', async () => {
+  await state.addOrder('a', 1, 300);
+  await state.addOrder('b', 1, 50);
+  const order = { tradeNo: 'a', refunded: 365, before: 0, invoice: null };
+  const back = { ...deduct(orderRefundRef('a', 365), 1, 150), order };
+  const { results, events } = await apply(topUp('a', 1, 300), topUp('b', 1, 50), back, back);
+  expect(results.map(({ status }) => status)).toEqual(['done', 'done', 'done', 'duplicate']);
+  expect(events.at(-1)).toMatchObject({ delta: -150, paidIn: 200 });
+  expect(await paidIn()).toEqual([200, 0]);
+  expect(await state.violations()).toEqual([]);
+  await state.rows('UPDATE accounts SET paid_in = 201 WHERE id = 1 RETURNING id');
+  expect(await state.violations()).toMatchObject([{ id: 'I8', violations: 1, examples: ['paid in by 1: 201 > 200'] }]);
 });
 
 test('more paid in than was posted is a violation', async () => {

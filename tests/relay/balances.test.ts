@@ -264,7 +264,7 @@ test('300 requests at once never spend more than there is', async () => {
   await upstream.stop();
 });
 
-test('what a user paid in grows with top-ups, counts none twice and lowers with nothing', () => {
+test('what a user paid in is what the newest row or event says of it, in whichever order they come, and counts nothing twice', () => {
   const balances = new Balances();
   const { accounts } = balances.money;
   const paid = (version: number, paidIn?: number) =>
@@ -278,11 +278,16 @@ test('what a user paid in grows with top-ups, counts none twice and lowers with 
   paid(4, 40);
   paid(5, 60);
   paid(6);
-  accounts.observeUser({ ...user(1, 100, 6), paidIn: 45 });
   expect([account.paidIn(), account.available()]).toEqual([50, 120]);
+  // An order was given back, and a row from before comes late.
+  accounts.observeUser({ ...user(1, 100, 6), paidIn: 45 });
+  accounts.observeUser({ ...user(1, 100, 5), paidIn: 50 });
+  expect([account.paidIn(), account.available()]).toEqual([45, 120]);
   // Another machine's top-up is learned of with the row.
   accounts.observeUser({ ...user(1, 100, 7), paidIn: 70 });
   expect(account.paidIn()).toBe(70);
+  accounts.credit({ kind: 'balance', userId: 1, delta: -5, version: 8, paidIn: 65 });
+  expect(account.paidIn()).toBe(65);
   accounts.observeUser(user(2, 10));
   expect(balances.account(2, 0).paidIn()).toBe(0);
 });
@@ -328,7 +333,7 @@ test('on one of several machines, what is owed follows the ledger, in whichever 
       // The row says it as well; an older one does not.
       node.row(11, 4, 60);
       node.row(10, 90, 70);
-      expect([node.account.overrun(), node.account.paidIn()]).toEqual([4, 70]);
+      expect([node.account.overrun(), node.account.paidIn()]).toEqual([4, 60]);
       expect(node.account.allowance({ most: 1000, nodes: 2 })).toBe(0);
       node.granted(5, 12, 0, 70);
       expect(node.account.allowance({ most: 1000, nodes: 2 })).toBe(35);

@@ -58,7 +58,8 @@ const lists = {
   wrongTopUps: `SELECT 'order ' || trade_no AS words FROM top_ups t WHERE (status = 'success') <> (EXISTS (SELECT 1 FROM postings WHERE ref = 'topup:' || t.trade_no))
     UNION ALL SELECT 'paid in by ' || id || ': ' || sum(paid) || ' > ' || sum(posted) FROM (
       SELECT id, paid_in AS paid, 0 AS posted FROM accounts WHERE paid_in <> 0
-      UNION ALL SELECT credit, 0, amount FROM postings WHERE kind = 'topup') of_users GROUP BY id HAVING sum(paid) > sum(posted)`,
+      UNION ALL SELECT credit, 0, amount FROM postings WHERE kind = 'topup'
+          UNION ALL SELECT debit, 0, -amount FROM postings WHERE kind = 'deduct' AND ref LIKE 'orderrefund:%') of_users GROUP BY id HAVING sum(paid) > sum(posted)`,
   wrongTransfers: `SELECT 'user ' || u.id AS words FROM users u
     LEFT JOIN accounts pot ON pot.id = -1000 - u.id
     LEFT JOIN (SELECT credit AS id, sum(amount) AS amount FROM postings WHERE kind = 'reward' GROUP BY 1) earned ON earned.id = -1000 - u.id

@@ -1,5 +1,5 @@
 /** Events that commands produce for the relay: it counts settlements itself and has to learn of every other change of a user's balance. */
-import type { BalanceEvent } from '../../../server/billing/ledger/commands.ts';
+import { type BalanceEvent, isOrderRefund } from '../../../server/billing/ledger/commands.ts';
 import type { Effects } from '../../../server/billing/ledger/core.ts';
 
 /** Of an account, after the command. */
@@ -23,7 +23,9 @@ export function eventOf({ posting: main, paired }: Effects, after: AccountAfter)
     delta: gives ? posting.amount - repaid : -posting.amount,
     version: after.version(userId),
     ...(posting.kind === 'overrun' ? { overrun: posting.amount } : repaid > 0 ? { overrun: -repaid } : {}),
-    ...(posting.kind === 'topup' ? { paidIn: after.paidIn(userId) } : {}),
+    ...(posting.kind === 'topup' || (posting.kind === 'deduct' && isOrderRefund(posting.ref))
+      ? { paidIn: after.paidIn(userId) }
+      : {}),
     ...(posting.kind === 'refund' && posting.tokenId > 0
       ? { token: { id: posting.tokenId, used: -posting.amount } }
       : {}),

@@ -57,7 +57,8 @@ export function ledgerStats(raw: RawDatabase) {
       `SELECT 'order ' || trade_no FROM top_ups t WHERE (status = 'success') <> (EXISTS (SELECT 1 FROM postings WHERE ref = 'topup:' || t.trade_no))
         UNION ALL SELECT 'paid in by ' || id || ': ' || sum(paid) || ' > ' || sum(posted) FROM (
           SELECT id, paid_in AS paid, 0 AS posted FROM accounts WHERE paid_in <> 0
-          UNION ALL SELECT credit, 0, amount FROM postings WHERE kind = 'topup') GROUP BY id HAVING sum(paid) > sum(posted)`,
+          UNION ALL SELECT credit, 0, amount FROM postings WHERE kind = 'topup'
+          UNION ALL SELECT debit, 0, -amount FROM postings WHERE kind = 'deduct' AND ref LIKE 'orderrefund:%') GROUP BY id HAVING sum(paid) > sum(posted)`,
     ),
     wrongTransfers: words(`SELECT 'user ' || u.id FROM users u
         LEFT JOIN accounts pot ON pot.id = -1000 - u.id

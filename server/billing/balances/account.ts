@@ -408,7 +408,7 @@ export class Account implements Owner {
     return this.balance[UserSlot.overrun] ?? 0;
   }
 
-  /** Quota that the user ever paid in, as far as this machine knows: neither codes nor what was given. */
+  /** Quota that the user ever paid in and was not given back, as far as this machine knows: neither codes nor what was given. */
   paidIn(): number {
     return this.balance[UserSlot.paidIn] ?? 0;
   }

@@ -31,11 +31,13 @@ export const UserSlot = {
   /** Requests that wait for the balance. */
   lineFirst: 9,
   lineWaits: 10,
-  /** All top-ups that this machine has learned of. It only grows. */
+  /** All top-ups that this machine has learned of, without what was given back of them. */
   paidIn: 12,
   /** `accounts.version` for which `overrun` was stated, and that of the last movement of this machine that it has learned of. */
   statedAt: 13,
   movedAt: 14,
+  /** The same for which `paidIn` was stated. */
+  paidInAt: 15,
 } as const;
 /** Cells of a key's slot. Those from `used` to `budgetHeld`, and the line, are changed under its user's lock alone. */
 export const KeySlot = {
@@ -148,10 +150,17 @@ interface Seen {
  * that is known here is old, and a movement that a statement includes does not count again.
  */
 export function takeAccountState(memory: Memory, slot: number, { version, overrun, paidIn }: AccountState): void {
-  if (paidIn > memory.get(slot + UserSlot.paidIn)) memory.set(slot + UserSlot.paidIn, paidIn);
+  takePaidIn(memory, slot, version, paidIn);
   if (version < Math.max(memory.get(slot + UserSlot.statedAt), memory.get(slot + UserSlot.movedAt))) return;
   memory.put(slot + UserSlot.overrun, overrun);
   memory.put(slot + UserSlot.statedAt, version);
+}
+
+/** Under the user's lock. Rows and events say all of it, so that none counts twice; the newest holds. */
+function takePaidIn(memory: Memory, slot: number, version: number, paidIn: number): void {
+  if (version < memory.get(slot + UserSlot.paidInAt)) return;
+  memory.put(slot + UserSlot.paidIn, paidIn);
+  memory.put(slot + UserSlot.paidInAt, version);
 }
 
 /**
@@ -185,11 +194,6 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
   const requestsOf = (user: number) => twoRings(user + UserSlot.visits);
   const ratesOf = (flow: number) => twoRings(flow + RateSlot.rates);
 
-  /** Rows and events say all of it, so that none counts twice. */
-  const paidIn = (slot: number, { paidIn: all = 0 }: { readonly paidIn?: number }): void => {
-    if (all > memory.get(slot + UserSlot.paidIn)) memory.set(slot + UserSlot.paidIn, all);
-  };
-
   /** Events come from several threads and need not come in the order of their versions; each counts once. */
   const apply = (slot: number, event: BalanceEvent): void => {
     const known = seen.get(event.userId);
@@ -203,7 +207,7 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
     if (!leased) add(slot + UserSlot.balance, event.delta);
     if (version > memory.get(slot + UserSlot.statedAt)) add(slot + UserSlot.overrun, event.overrun ?? 0);
     if (version > memory.get(slot + UserSlot.movedAt)) memory.put(slot + UserSlot.movedAt, version);
-    paidIn(slot, event);
+    if (event.paidIn !== undefined) takePaidIn(memory, slot, version, event.paidIn);
     if (event.token === undefined) return;
     const key = tokens.get(event.token.id);
     if (key !== undefined && !leased) add(key + KeySlot.used, event.token.used);
@@ -323,8 +327,10 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
       if (known !== undefined) {
         // The user is back: what is open still counts, so the row's balance is lower than the slot's.
         memory.set(known + UserSlot.gone, 0);
-        paidIn(known, user);
-        if (leased) whenFree(known, () => takeAccountState(memory, known, accountStateOf(user)));
+        whenFree(known, () => {
+          if (leased) takeAccountState(memory, known, accountStateOf(user));
+          else takePaidIn(memory, known, user.balanceVersion, user.paidIn ?? 0);
+        });
         return;
       }
       const slot = memory.allocate(slotCells);
@@ -334,7 +340,8 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
       users.set(user.id, slot);
       memory.set(slot + UserSlot.overrun, user.overrun);
       memory.set(slot + UserSlot.statedAt, user.balanceVersion);
-      paidIn(slot, user);
+      memory.set(slot + UserSlot.paidIn, user.paidIn ?? 0);
+      memory.set(slot + UserSlot.paidInAt, user.balanceVersion);
       for (const event of early.get(user.id) ?? []) credit(event);
       early.delete(user.id);
       if (countsRequests) requestsOf(slot);

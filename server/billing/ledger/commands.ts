@@ -228,8 +228,10 @@ export interface CountBudget {
 
 export const redeemRef = (redemptionId: number): string => `redeem:${redemptionId}`;
 export const topUpRef = (tradeNo: string): string => `topup:${tradeNo}`;
+const orderRefunds = 'orderrefund:';
 /** @param refunded in all, in smallest units of the order's currency. */
-export const orderRefundRef = (tradeNo: string, refunded: number): string => `orderrefund:${tradeNo}:${refunded}`;
+export const orderRefundRef = (tradeNo: string, refunded: number): string => `${orderRefunds}${tradeNo}:${refunded}`;
+export const isOrderRefund = (ref: string): boolean => ref.startsWith(orderRefunds);
 export const rewardRef = (inviteeId: number): string => `invite:${inviteeId}`;
 export const refundRef = (of: string): string => `refund:${of}`;
 /** Of what a node's own settlement adds to one that was made for it. */
