@@ -1,9 +1,11 @@
 /** What a machine has leased is spent under one number, for as long as it is said to live: afterwards nothing of it is. */
 import { beforeEach, expect, test } from 'vitest';
+import { HolderSlot } from '../../server/billing/balances/budgets.ts';
 import { Balances, createMoney } from '../../server/billing/balances/money.ts';
 import { createMemory } from '../../server/billing/balances/shared-memory.ts';
 import { createLeasedBalances, type Leased } from '../../server/billing/leases/leased-balance.ts';
 import { createNodeLease, type OwnNodeLease } from '../../server/billing/leases/node-lease.ts';
+import type { BudgetSnapshot } from '../../server/contract/budgets.ts';
 import type { TokenSnapshot, UserSnapshot } from '../../server/contract/snapshot.ts';
 
 let clock: number;
@@ -154,6 +156,33 @@ test('what a key spent before it was seen here is no part of what was lent to it
   balances.money.accounts.observeToken(seen as unknown as TokenSnapshot);
   leased.addLease({ ...limit, id: 8 }, 70);
   expect([balances.account(1, 8).available(), balances.account(1, 8).limits()]).toEqual([70, { limit: 110, used: 40 }]);
+});
+
+test('what a request of an earlier number held of an end user’s budget, or of one that no lease bounds, is held no more', () => {
+  const { accounts } = balances.money;
+  const rest = { unit: 'requests', zone: '', raise: 0, raiseUntil: 0, use: { at: 0, used: 0 } } as const;
+  const budgets: BudgetSnapshot[] = [
+    { ...rest, id: 1, holder: 'end_user', subject: '7', window: 'total', amount: 2 },
+    { ...rest, id: 2, holder: 'user', subject: '1', window: 'request', unit: 'tokens', amount: 1000 },
+  ];
+  accounts.observeBudgets(budgets);
+  balances.budgets.set(budgets);
+  const holders = balances.budgets.of({ tokenId: 7, userId: 1, userGroup: '', endUser: 'ann' });
+  const slots = holders?.map(({ slot }) => slot) ?? [];
+  const heldOf = (slot: number) => balances.money.memory.get(slot + HolderSlot.held + 1);
+  const held = { money: 0, requests: 1, tokens: 0 };
+  const own = balances.account(1, 7);
+  expect(own.reserve(10, { holders, requests: 1, epoch: 1 }).ok).toBe(true);
+  expect(slots.map(heldOf)).toEqual([1, 1]);
+  begin(2);
+  const spent = { slots, held, holders, requests: 1, tokens: 3, parts: [] };
+  own.settle({ reserved: 10, charged: 5, max: 10, epoch: 1, budgets: spent });
+  expect(slots.map(heldOf)).toEqual([0, 0]);
+  leased.addLease(account, 100);
+  leased.addLease(limit, 100);
+  expect(own.reserve(10, { holders, requests: 1, epoch: 2 }).ok).toBe(true);
+  own.settle({ reserved: 10, charged: 5, max: 10, epoch: 2, budgets: { ...spent, parts: [] } });
+  expect(slots.map(heldOf)).toEqual([0, 0]);
 });
 
 test('between two numbers nothing is let in, whatever lies there', () => {

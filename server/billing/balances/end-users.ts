@@ -20,6 +20,12 @@ const blockName = 'end_user block ';
 export const blockKey = (at: number): string => `${blockName}${at}`;
 export const isBlockKey = (key: string): boolean => key.startsWith(blockName);
 
+/** Slots of a block that were ever given out. */
+export function* slotsInUse(memory: Memory, block: number): Generator<number> {
+  for (let slot = block; slot < block + blockCells; slot += holderCells)
+    if (memory.get(slot + Mark.usedAt) > 0) yield slot;
+}
+
 export class EndUserTable {
   /** @param first cells of the blocks, in their order. */
   constructor(

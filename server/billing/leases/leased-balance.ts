@@ -5,6 +5,7 @@
 
 import { budgetUnits, countedWindows } from '../../contract/budgets.ts';
 import { addLeased, HolderSlot, leasedCell } from '../balances/budgets.ts';
+import { isBlockKey, slotsInUse } from '../balances/end-users.ts';
 import type { Money } from '../balances/money.ts';
 import { holderStripe, userStripe } from '../balances/shared-memory.ts';
 import { type BudgetPlace, KeySlot, takeAccountState, UserSlot } from '../balances/slot.ts';
@@ -97,9 +98,13 @@ export function createLeasedBalances(
       return cells === null ? 0 : locked(cells.stripe, () => idleIn(cells));
     },
     drop(owners) {
+      for (const [key, place] of accounts.slotIndexes([], []).holders ?? [])
+        for (const slot of isBlockKey(key) ? slotsInUse(memory, place) : [place])
+          locked(holderStripe(slot), () => {
+            for (let unit = 0; unit < budgetUnits.length; unit++) put(slot + HolderSlot.held + unit, 0);
+          });
       for (const { slot } of budgets.values())
         locked(holderStripe(slot), () => {
-          for (let unit = 0; unit < budgetUnits.length; unit++) put(slot + HolderSlot.held + unit, 0);
           for (let at = 0; at < budgetUnits.length * countedWindows.length; at++) put(slot + HolderSlot.leased + at, 0);
         });
       for (const userSlot of accounts.users.values())
