@@ -1,5 +1,6 @@
 /** Budgets that new users and keys get, as the options say. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createTokens } from '../../server/domain/tokens/service.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream } from '../support/upstream.ts';
 
@@ -83,6 +84,20 @@ test('where the money of the option is finer than the site counts, no key and no
   expect((await gateway.services.tokens.list(owner, 0, 10)).total).toBe(0);
   await expect(member('late')).rejects.toMatchObject({ code: 'params_invalid' });
   expect(await gateway.services.users.count()).toBe(2);
+});
+
+test('a key that could not be given its budgets is none', async () => {
+  const owner = await member('mira');
+  const defaults = {
+    check: async () => undefined,
+    give: async () => {
+      throw new Error('the disk is full');
+    },
+  };
+  const { tokens } = gateway.services;
+  const others = createTokens({ database: gateway.database, vault: gateway.vault, defaults, now: Date.now });
+  await expect(others.create(owner, { name: 'k' })).rejects.toThrow('the disk is full');
+  expect((await tokens.list(owner, 0, 10)).total).toBe(0);
 });
 
 test('where a site has all the budgets that it can have, no key is made without those of the option', async () => {

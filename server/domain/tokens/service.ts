@@ -190,12 +190,16 @@ export function createTokens(deps: {
         deleted_at: null,
       } as Parameters<typeof repository.create>[0]);
       // Looked at again, so that of many that come at the same time no more stay.
+      const takeBack = () => repository.update(id, owner, { deleted_at: seconds() }, undefined);
       if ((await count()) > most) {
-        await repository.update(id, owner, { deleted_at: seconds() }, undefined);
+        await takeBack();
         throw new AppError('token_count', { limit: most });
       }
-      // Before anybody has the key.
-      await defaults?.give('token', id);
+      // Before anybody has the key, and none is left without them.
+      await defaults?.give('token', id).catch(async (error: unknown) => {
+        await takeBack();
+        throw error;
+      });
       return view(await find(id, owner));
     },
     async update(id: number, owner: number | null, fields: TokenFields, statusOnly: boolean): Promise<Token> {
