@@ -14,7 +14,7 @@ import { newestPostgres, newestSqlite, postgresMigrations, sqliteMigrations } fr
 import { eventLog } from '../../server/domain/logs/event.ts';
 import { engines, onServer, postgres, rowsOf } from '../support/engines.ts';
 import { expectGolden } from '../support/golden-file.ts';
-import { makeOld, openOld } from '../support/old-schema.ts';
+import { applyAll, makeOld, openOld } from '../support/old-schema.ts';
 
 /** Parts of a column list, each in one line: commas inside of parentheses and quotes do not part. */
 function partsOf(list: string): string[] {
@@ -68,6 +68,34 @@ test('SQLite: a database migrated from the first release equals the described on
   );
   expect(accounts(migrated.raw)).toEqual(accounts(described.raw));
   await Promise.all([described.close(), migrated.close()]);
+});
+
+/** Made side by side and released together; newest first. */
+const together = sqliteMigrations.filter(({ name }) => name > '0022' && name < '0029').toReversed();
+
+test('SQLite: a database to which migrations come in another order equals the described one', async () => {
+  const described = openDatabase(':memory:');
+  await migrate(described);
+  for (const last of together) {
+    const migrated = openOld(':memory:', '0021-audit-changes');
+    migrated.raw.exec(`INSERT INTO budgets (id, holder, period, unit, amount, created_at, updated_at)
+      VALUES (3, 'site', 'day', 'money', 7, 1, 1), (9, 'group', 'day', 'money', 8, 1, 1); DELETE FROM budgets WHERE id = 9`);
+    applyAll(
+      migrated,
+      together.filter((one) => one !== last),
+    );
+    expect((await migrate(migrated))[0]).toBe(last.name);
+    expect(sqliteFacts(migrated.raw), last.name).toEqual(sqliteFacts(described.raw));
+    migrated.raw.exec(
+      `INSERT INTO budgets (holder, period, unit, amount, created_at, updated_at) VALUES ('label', 'request', 'tokens', 1, 1, 1)`,
+    );
+    expect(migrated.raw.prepare('SELECT id, amount FROM budgets ORDER BY id').raw().all()).toEqual([
+      [3, 7],
+      [10, 1],
+    ]);
+    await migrated.close();
+  }
+  await described.close();
 });
 
 /** The months around today. */
