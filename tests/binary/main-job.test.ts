@@ -50,7 +50,7 @@ test('the official SDK chats through the executable and every unit is accounted 
   }
   const verified = await sandbox.run(['ledger', 'verify', '--json']);
   expect(verified.code).toBe(0);
-  expect(JSON.parse(verified.out)).toHaveLength(12);
+  expect(JSON.parse(verified.out)).toHaveLength(13);
 });
 
 test('the channel is tested through the same pipeline and no user is charged', async () => {

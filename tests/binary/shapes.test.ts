@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { commands } from '../../cli/commands/index.ts';
+import { nameNumber } from '../../db/ledger/names.ts';
 import { openDatabase } from '../../db/open.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { startPracticeUpstream } from '../../server/practice/upstream.ts';
@@ -47,6 +48,12 @@ async function fill(): Promise<void> {
     .values({ ...user, ...log, ...rest, request_id: null, usage_source: '', end_reason: 'failed' })
     .execute();
   const task = { user_id: 1, task_id: 'song', platform: 'suno', status: 'SUCCESS', submit_at: 1 };
+  const session = { user_id: 1, id: nameNumber(1, 'session', 's-1'), kind: 'session', text: 's-1', day: 1 };
+  await query.insertInto('names').values(session).execute();
+  await query
+    .insertInto('logs')
+    .values({ ...user, ...log, ...rest, type: 2, request_id: null, session_id: session.id } as never)
+    .execute();
   await query
     .insertInto('tasks')
     .values({ ...task, created_at: 1, updated_at: 1 } as never)
@@ -127,7 +134,10 @@ test('every command answers with JSON of the recorded shape', async () => {
   const more = [
     ['task', 'get', 'song'],
     ['drawing', 'get', 'cat'],
+    ['option', 'set', 'invoice.seller_name=Acme'],
     ['payment', 'complete', 'x1', '--yes'],
+    ['invoice', 'get', `INV-${new Date().getUTCFullYear()}-000001`],
+    ['payment', 'refund', 'x1', '--yes'],
     ['logs', 'explain', '1'],
     ['diff', '-f', file('same.yaml', 'version: 1\n')],
     // Last: the key that the copy was made under is gone.
