@@ -75,9 +75,6 @@ const slugOf: Readonly<Record<string, string>> = {
   'siliconflow-cn': 'siliconflow',
 };
 
-/** An answer as long as the window is what a list says that does not know. */
-const isBound = ({ output, context }: Limits): boolean => output < context;
-
 /** What is said of each name. */
 class Table {
   private readonly said = new Map<string, Limits[]>();
@@ -90,14 +87,12 @@ class Table {
     return this.said.get(bareName(name)) ?? [];
   }
 
-  /** A name is served anywhere: of several hosts' limits the largest. */
+  /** A name is served anywhere, and what it may cost at most is held: of several limits the largest. */
   private largest(name: string): Limits {
     const all = this.of(name);
-    const bounds = all.some(isBound) ? all.filter(isBound) : all;
-    const context = Math.max(...all.map((one) => one.context));
     return {
-      output: Math.min(context, Math.max(...bounds.map(({ output }) => output))),
-      context,
+      output: Math.max(...all.map((one) => one.output)),
+      context: Math.max(...all.map((one) => one.context)),
       thinks: all.some(({ thinks }) => thinks),
       own: all.some(({ own }) => own),
       published: all.some(({ published }) => published),
@@ -134,13 +129,10 @@ export function generateLimits(): string {
     }
   for (const [provider, rows] of Object.entries(providers)) {
     const slug = slugOf[provider] ?? provider;
-    // Whoever is no provider of ours, or has rows in the packages, says nothing more of a name that these bound.
-    const isHeard =
-      providerBySlug(slug) !== undefined &&
-      !Object.values(models[slug] ?? {}).some((facts) => limitsOf(facts, false) !== null);
+    // Whoever is no provider of ours says nothing more of a name that the packages bound.
+    const isHeard = providerBySlug(slug) !== undefined;
     for (const [name, [output, context, thinks]] of Object.entries(rows)) {
-      const isKnown = table.of(name).some((limits) => limits.published && isBound(limits));
-      if (isKnown && !isHeard) continue;
+      if (!isHeard && table.of(name).some(({ published }) => published)) continue;
       table.add(name, {
         output: Math.min(output, context),
         context,
