@@ -309,7 +309,7 @@ test('the list of prices is searched and paged; a price rules ratios out; prices
   );
   await table.getByRole('button', { name: en.table.moreOf.replace('{{name}}', 'a-model') }).click();
   await page.getByRole('menuitem', { name: 'Delete a-model' }).click();
-  await table.getByText('a-model').waitFor({ state: 'detached' });
+  await table.getByText('a-model', { exact: true }).waitFor({ state: 'detached' });
 });
 
 test('models without a price stand ten to a page, and several are priced at once', async () => {
