@@ -6,6 +6,7 @@ import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import type { Database, SqliteDatabase } from '../../db/open.ts';
 import { openLine } from '../../db/postgres/line.ts';
 import type { PostgresDatabase } from '../../db/postgres/open.ts';
+import { newestPostgres } from '../../db/schema/migrations.ts';
 import type { LedgerCommand, LedgerResult, MoneyEvent } from '../../server/billing/ledger/commands.ts';
 import { LedgerEngine } from '../../server/billing/ledger/engine.ts';
 import type { Outcome } from '../../server/billing/ports.ts';
@@ -31,7 +32,7 @@ const onFile = (database: SqliteDatabase): TestLedger => ({
 async function onServer({ place }: PostgresDatabase): Promise<TestLedger> {
   const store = new PostgresLedger({
     connect: () => openLine(place),
-    node: { name: 'test', version: 'test', schema: '' },
+    node: { name: 'test', version: 'test', schema: newestPostgres },
     acknowledged: {
       keep: () => undefined,
       discard: () => undefined,
