@@ -1,15 +1,30 @@
 /** Budgets, with what was used in their newest window. */
-import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
+import { type Insertable, type Kysely, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
 import type { BudgetHolder, BudgetUnit } from '../../server/contract/budgets.ts';
 import type { Database } from '../open.ts';
 import { budgetLeases } from '../schema/migrations.ts';
-import type { BudgetsTable } from '../schema/tables.ts';
+import type { BudgetsTable, Schema } from '../schema/tables.ts';
 
 export type BudgetRow = Selectable<BudgetsTable> & {
   /** null = nothing was used yet. */
   readonly window_at: number | null;
   readonly used: number | null;
 };
+
+/** A budget of a key or user that is made together with it. */
+export type FirstBudget = Omit<Insertable<BudgetsTable>, 'holder' | 'subject'>;
+
+/** @param query the transaction that makes the holder. */
+export async function insertFirstBudgets(
+  query: Kysely<Schema>,
+  holder: 'token' | 'user',
+  id: number,
+  budgets: readonly FirstBudget[],
+): Promise<void> {
+  if (budgets.length === 0) return;
+  const rows = budgets.map((budget) => ({ ...budget, holder, subject: String(id) }));
+  await query.insertInto('budgets').values(rows).execute();
+}
 
 /** Whose use is summed, from when on. */
 export interface UseSought {

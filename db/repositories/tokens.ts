@@ -3,6 +3,7 @@ import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable
 import { fieldOf, isDescending, type Sort, type tokenSorts } from '../../server/contract/sort.ts';
 import type { Database } from '../open.ts';
 import type { TokensTable } from '../schema/tables.ts';
+import { type FirstBudget, insertFirstBudgets } from './budgets.ts';
 import { escapeLike } from './like.ts';
 
 export type TokenRow = Selectable<TokensTable>;
@@ -149,8 +150,13 @@ export function createTokensRepository({ query, dialect }: Database) {
           ]),
         )
         .executeTakeFirst()) !== undefined,
-    create: async (row: Insertable<TokensTable>): Promise<number> =>
-      (await query.insertInto('tokens').values(row).returning('id').executeTakeFirstOrThrow()).id,
+    /** Creates the token together with its first budgets. */
+    create: (row: Insertable<TokensTable>, budgets: readonly FirstBudget[] = []): Promise<number> =>
+      query.transaction().execute(async (transaction) => {
+        const { id } = await transaction.insertInto('tokens').values(row).returning('id').executeTakeFirstOrThrow();
+        await insertFirstBudgets(transaction, 'token', id, budgets);
+        return id;
+      }),
     /** @param remain when set, the limit becomes what has been used plus this much. */
     update: async (
       id: number,

@@ -3,6 +3,7 @@ import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable
 import { fieldOf, isDescending, type Sort, type userSorts } from '../../server/contract/sort.ts';
 import type { Database } from '../open.ts';
 import type { UsersTable } from '../schema/tables.ts';
+import { type FirstBudget, insertFirstBudgets } from './budgets.ts';
 
 export type UserRow = Selectable<UsersTable> & {
   balance: number;
@@ -238,14 +239,15 @@ export function createUsersRepository({ query, dialect }: Database) {
         .executeTakeFirst(),
     rootExists: async (): Promise<boolean> =>
       (await query.selectFrom('users').select('id').where('role', '>=', 100).limit(1).executeTakeFirst()) !== undefined,
-    /** Creates the user together with an empty account. */
-    create: (row: Insertable<UsersTable>): Promise<number> =>
+    /** Creates the user together with an empty account and the first budgets. */
+    create: (row: Insertable<UsersTable>, budgets: readonly FirstBudget[] = []): Promise<number> =>
       query.transaction().execute(async (transaction) => {
         const { id } = await transaction.insertInto('users').values(row).returning('id').executeTakeFirstOrThrow();
         await transaction
           .insertInto('accounts')
           .values({ id, balance: 0, used_quota: 0, request_count: 0, version: 0 })
           .execute();
+        await insertFirstBudgets(transaction, 'user', id, budgets);
         return id;
       }),
     setAccessToken: async (id: number, hash: string): Promise<void> => {

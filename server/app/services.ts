@@ -304,7 +304,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
   const report = deps.report ?? (() => undefined);
   const options = await createOptions(deps);
   const budgets = createBudgets(deps);
-  const defaults = createBudgetDefaults({ options, budgets });
+  const defaults = createBudgetDefaults({ options, budgets, now: deps.now });
   const users = createUsers({ ...deps, defaults });
   const logs = createLogs(deps);
   const setup = createSetup({ ...deps, users, options, engine: deps.database.engine });

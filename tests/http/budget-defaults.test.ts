@@ -1,6 +1,5 @@
 /** Budgets that new users and keys get, as the options say. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createTokens } from '../../server/domain/tokens/service.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream } from '../support/upstream.ts';
 
@@ -86,18 +85,25 @@ test('where the money of the option is finer than the site counts, no key and no
   expect(await gateway.services.users.count()).toBe(2);
 });
 
-test('a key that could not be given its budgets is none', async () => {
+test('where the budgets of a new key or user cannot be written, neither is made, and the name of the user stays free', async () => {
   const owner = await member('mira');
-  const defaults = {
-    check: async () => undefined,
-    give: async () => {
-      throw new Error('the disk is full');
-    },
-  };
-  const { tokens } = gateway.services;
-  const others = createTokens({ database: gateway.database, vault: gateway.vault, defaults, now: Date.now });
-  await expect(others.create(owner, { name: 'k' })).rejects.toThrow('the disk is full');
+  await gateway.option('budgets.new_key', 'month 20usd\nday 1000');
+  await gateway.option('budgets.new_user', 'month 20usd\nday 1000');
+  const raw = gateway.raw();
+  raw.exec(
+    "CREATE TRIGGER full BEFORE INSERT ON budgets WHEN NEW.period = 'day' BEGIN SELECT RAISE(ABORT, 'the disk is full'); END",
+  );
+  const accounts = () => raw.prepare('SELECT count(*) AS n FROM accounts').get();
+  const before = accounts();
+  const { tokens, users, budgets: all } = gateway.services;
+  await expect(tokens.create(owner, { name: 'k' })).rejects.toThrow('the disk is full');
+  await expect(member('late')).rejects.toThrow('the disk is full');
   expect((await tokens.list(owner, 0, 10)).total).toBe(0);
+  expect(await users.findByLogin('late')).toBeUndefined();
+  expect(accounts()).toEqual(before);
+  raw.exec('DROP TRIGGER full');
+  const late = await member('late');
+  expect((await all.list('user', String(late))).map(({ window }) => window)).toEqual(['month', 'day']);
 });
 
 test('where a site has all the budgets that it can have, no key is made without those of the option', async () => {

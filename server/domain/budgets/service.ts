@@ -264,15 +264,6 @@ export function createBudgets({
     },
     needRoom,
     removeGone,
-    /** Of a key or user that was made just now: nothing was used before. */
-    async give(holder: 'token' | 'user', id: number, budgets: readonly Omit<BudgetFields, 'holder' | 'subject'>[]) {
-      const at = seconds();
-      for (const { window, unit, amount, zone = '' } of budgets)
-        await repository.create({
-          ...{ holder, subject: String(id), period: window, unit, amount, zone, raise_amount: 0, raise_until: 0 },
-          ...{ counted: 1, created_at: at, updated_at: at },
-        });
-    },
     /** Nothing of the window at hand is used from here on. @throws AppError not_found */
     reset(id: number): Promise<BudgetView> {
       return inTurn(async () => {

@@ -174,9 +174,8 @@ export function createTokens(deps: {
       };
       if ((await count()) >= most) throw new AppError('token_count', { limit: most });
       const [user] = deps.defaults === undefined ? [] : await users.byIds([owner]);
-      const defaults = user !== undefined && user.role < Role.admin ? deps.defaults : undefined;
-      await defaults?.check('token');
-      const id = await repository.create({
+      const budgets = user !== undefined && user.role < Role.admin ? await deps.defaults?.('token') : undefined;
+      const row = {
         ...columnsOf(fields),
         user_id: owner,
         name: fields.name ?? '',
@@ -188,18 +187,13 @@ export function createTokens(deps: {
         quota_limit: fields.remain_quota ?? defaultQuota,
         used_quota: 0,
         deleted_at: null,
-      } as Parameters<typeof repository.create>[0]);
+      } as Parameters<typeof repository.create>[0];
+      const id = await repository.create(row, budgets);
       // Looked at again, so that of many that come at the same time no more stay.
-      const takeBack = () => repository.update(id, owner, { deleted_at: seconds() }, undefined);
       if ((await count()) > most) {
-        await takeBack();
+        await repository.update(id, owner, { deleted_at: seconds() }, undefined);
         throw new AppError('token_count', { limit: most });
       }
-      // Before anybody has the key, and none is left without them.
-      await defaults?.give('token', id).catch(async (error: unknown) => {
-        await takeBack();
-        throw error;
-      });
       return view(await find(id, owner));
     },
     async update(id: number, owner: number | null, fields: TokenFields, statusOnly: boolean): Promise<Token> {

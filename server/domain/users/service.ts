@@ -63,8 +63,7 @@ export function createUsers(deps: {
     /** @throws AppError username_taken, budget_many. */
     async create(user: NewUser): Promise<number> {
       if (await repository.nameTaken(user.username, 0)) throw new AppError('username_taken');
-      const defaults = user.role < Role.admin ? deps.defaults : undefined;
-      await defaults?.check('user');
+      const budgets = user.role < Role.admin ? await deps.defaults?.('user') : undefined;
       const row = {
         username: user.username,
         display_name: user.displayName,
@@ -91,11 +90,10 @@ export function createUsers(deps: {
         created_at: seconds(),
         deleted_at: null,
       };
-      const id = await repository.create(row).catch(async (error: unknown) => {
+      const id = await repository.create(row, budgets).catch(async (error: unknown) => {
         // Another request took the name while this password was hashed.
         throw (await repository.nameTaken(user.username, 0)) ? new AppError('username_taken', {}, error) : error;
       });
-      await defaults?.give('user', id);
       if (user.quota > 0) await startingQuota(id, user.quota);
       return id;
     },
