@@ -44,7 +44,7 @@ export interface BodyBounds {
 function received(request: Request, bounds: BodyBounds): Promise<Uint8Array<ArrayBuffer>> {
   const declared = Number(request.headers.get('content-length') ?? Number.NaN);
   if (declared > bounds.limit) throw new AppError('body_too_large', { limit: bounds.limit });
-  // Whoever reads `body` has a stream made, which a small body pays for dearly.
+  // Reading `body` makes a stream, which costs more than a small body is worth.
   const body = declared <= smallBody ? null : request.body;
   if (body === null) return collected(request.bytes(), bounds.limit);
   return piecewise(body.getReader() as Reader, declared, bounds);

@@ -105,7 +105,10 @@ export interface RelaySettings extends OperatorSettings {
 const minHoldAhead = 4096;
 
 /** How words are compared. Which of two letters a sigma becomes depends on what comes after it, and that may be in the next piece of a text. */
-export const wordCase = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ');
+export function wordCase(text: string): string {
+  const lower = text.toLowerCase();
+  return lower.includes('ς') ? lower.replaceAll('ς', 'σ') : lower;
+}
 
 const namedBy = (headers: NameHeaders, keys: ReadonlySet<number>): RelaySettings['namedBy'] =>
   headers.length === 0 || keys.size === 0 ? null : { headers, keys };

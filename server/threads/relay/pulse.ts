@@ -4,16 +4,13 @@
  */
 import type { Timers } from '../../contract/timers.ts';
 
-/** Cells: turns of the loop, bytes of the request's id, stalls. */
+/** Cells: turns of the loop, units of the request's id, stalls. */
 const beats = 0;
-const idBytes = 1;
+const idUnits = 1;
 const stalls = 2;
 const cells = 4;
-const maxIdBytes = 64;
-const idAt = cells * Int32Array.BYTES_PER_ELEMENT;
-const bytes = idAt + maxIdBytes;
-/** Ids of requests are ASCII. */
-const idOf = (memory: SharedArrayBuffer): Buffer => Buffer.from(memory, idAt, maxIdBytes);
+const maxUnits = 64;
+const bytes = cells * Int32Array.BYTES_PER_ELEMENT + maxUnits * Uint16Array.BYTES_PER_ELEMENT;
 
 /** How often a thread says that it goes on. */
 export const beatMs = 250;
@@ -32,12 +29,12 @@ export const newPulse = (): SharedArrayBuffer => new SharedArrayBuffer(bytes);
 /** The relay thread's side. */
 export class Pulse {
   private readonly counts: Int32Array;
-  private readonly id: Buffer;
+  private readonly units: Uint16Array;
   private current = '';
 
   constructor(memory: SharedArrayBuffer) {
     this.counts = new Int32Array(memory, 0, cells);
-    this.id = idOf(memory);
+    this.units = new Uint16Array(memory, cells * Int32Array.BYTES_PER_ELEMENT);
   }
 
   beat(): void {
@@ -48,7 +45,10 @@ export class Pulse {
   readonly works = (requestId: string): void => {
     if (requestId === this.current) return;
     this.current = requestId;
-    this.counts[idBytes] = this.id.write(requestId, 0, maxIdBytes, 'latin1');
+    const { counts, units } = this;
+    const length = Math.min(requestId.length, maxUnits);
+    for (let at = 0; at < length; at++) units[at] = requestId.charCodeAt(at);
+    counts[idUnits] = length;
   };
 }
 
@@ -64,14 +64,14 @@ export interface Stall {
 /** The other side. */
 class Watched {
   private readonly counts: Int32Array;
-  private readonly id: Buffer;
+  private readonly units: Uint16Array;
   private seen = 0;
   stalledMs = 0;
   isReported = false;
 
   constructor(memory: SharedArrayBuffer) {
     this.counts = new Int32Array(memory, 0, cells);
-    this.id = idOf(memory);
+    this.units = new Uint16Array(memory, cells * Int32Array.BYTES_PER_ELEMENT);
   }
 
   /** @returns for how long it has stood still; 0 = it goes on, or has not begun. */
@@ -84,7 +84,7 @@ class Watched {
   }
 
   requestId(): string {
-    return this.id.toString('latin1', 0, this.counts[idBytes]);
+    return String.fromCharCode(...this.units.subarray(0, this.counts[idUnits]));
   }
 
   count(): void {
@@ -96,7 +96,7 @@ class Watched {
 export function forgetPulse(memory: SharedArrayBuffer): void {
   const counts = new Int32Array(memory, 0, cells);
   Atomics.store(counts, beats, 0);
-  Atomics.store(counts, idBytes, 0);
+  Atomics.store(counts, idUnits, 0);
 }
 
 /** How often threads stood still, all together. */
