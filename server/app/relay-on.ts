@@ -52,14 +52,16 @@ export async function testChannel(
   order: Parameters<RelayTest>[0],
 ): ReturnType<RelayTest> {
   const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
-  const { relay, state } = await relayOn(site, {
-    balances: new Balances(),
-    counter,
-    failure: () => undefined,
-    tasks,
-    findSession: () => Promise.reject(new AppError('login_required')),
-  });
-  const result = await runChannelTest(relay, state, order, Date.now);
-  counter.close();
-  return result;
+  try {
+    const { relay, state } = await relayOn(site, {
+      balances: new Balances(),
+      counter,
+      failure: () => undefined,
+      tasks,
+      findSession: () => Promise.reject(new AppError('login_required')),
+    });
+    return await runChannelTest(relay, state, order, Date.now);
+  } finally {
+    counter.close();
+  }
 }
