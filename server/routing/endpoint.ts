@@ -228,7 +228,8 @@ function overridden(
   clientHeaders: ClientHeaders,
   headers: SentHeaders,
 ): SentHeaders {
-  const all: Record<string, string> = { ...headers };
+  // Headers may be called like a member of every object: `constructor`.
+  const all: Record<string, string> = Object.assign(Object.create(null), headers);
   if (passes !== null)
     for (const [name, value] of Object.entries(clientHeaders))
       if (
@@ -242,7 +243,7 @@ function overridden(
     const { name } = header;
     if (header.mode === 'remove') delete all[name];
     else if (header.mode === 'copy') {
-      const value = clientHeaders[header.client];
+      const value = Object.hasOwn(clientHeaders, header.client) ? clientHeaders[header.client] : undefined;
       if (value !== undefined && isSendable(value)) all[name] = value;
     } else {
       const { mode, hasKey } = header;

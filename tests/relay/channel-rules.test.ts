@@ -231,6 +231,17 @@ test('a channel without headers of its own passes none, and one that has them ke
   expect(callers).toEqual(['a', 'b', 'a']);
 });
 
+test('a header that is called like a member of every object is one like others', async () => {
+  const rules = { mode: 'copy', from: 'constructor' };
+  await withHeaders({ 'X-Caller': rules, Constructor: { mode: 'default', value: 'channel' } });
+  answers();
+  expect((await send(chat)).status).toBe(200);
+  expect(headers()).not.toHaveProperty('x-caller');
+  expect(Object.entries(headers())).toContainEqual(['constructor', 'channel']);
+  expect((await send(chat, '/v1/chat/completions', { constructor: 'client' })).status).toBe(200);
+  expect(headers()['x-caller']).toBe('client');
+});
+
 test("a channel's system prompt is sent, passed or translated, before its rules, and reserved for", async () => {
   const prompted = (fields: object = {}) =>
     ruled([{ mode: 'append', path: 'messages.0.content', value: '!' }], {
