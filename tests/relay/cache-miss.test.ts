@@ -4,8 +4,10 @@ import { cacheMissIn, cacheMissText } from '../../server/contract/cache-miss.ts'
 import { loggedPrices } from '../../server/contract/pricing/charge.ts';
 import type { Prices } from '../../server/contract/pricing/price.ts';
 import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
+import type { Usage } from '../../server/protocols/canonical.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 import { CacheWatch, lostBy, type WatchedTurn } from '../../server/relay/admission/cache-watch.ts';
+import type { ParsedRequest } from '../../server/relay/intake/parsed-request.ts';
 import { type ApiFixture, createApiFixture } from '../support/api.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -54,7 +56,8 @@ const marked = (messages: readonly { role: string; content: readonly object[] }[
   );
 
 const turn = (protocol: Protocol, body: Body, more: Partial<WatchedTurn> = {}): WatchedTurn => ({
-  ...{ userId: 1, conversation: 's', parsed: { protocol, operation: 'chat', body }, channel: channel(1), key: 'k' },
+  ...{ userId: 1, conversation: 's', parsed: { protocol, operation: 'chat', body, json: null } },
+  ...{ channel: channel(1), key: 'k' },
   ...{ model: 'm', rules: null, sentMs: 0 },
   usage: {
     ...emptyUsage,
@@ -238,6 +241,48 @@ test('conversations of many short turns cannot take more memory than others: the
   // One that grows alone pushes the others out, and stays.
   watch.answered(of('x', 300));
   expect(watch.conversations).toBe(1);
+});
+
+test('a change below a member of a long name is found, and the name is neither kept nor logged', () => {
+  const watch = new CacheWatch();
+  const of = (name: string, value: string, more: Partial<WatchedTurn> = {}) =>
+    watch.answered(turn('openai-chat', { ...bodyOf('openai-chat', 3), [name]: [0, value] }, { ...more }));
+  const long = 'm'.repeat(65);
+  of(long, 'a');
+  expect(of(long, 'b', { usage: missed })).toMatchObject({ by: 'client', at: '…[1]' });
+  of('m'.repeat(64), 'a', { conversation: 't' });
+  const short = of('m'.repeat(64), 'b', { conversation: 't', usage: missed });
+  expect(short).toMatchObject({ at: `${'m'.repeat(64)}[1]` });
+});
+
+/** Counts how often its turns are read. */
+function countedTurn(conversation: string, usage: Partial<Usage>, bytes: number) {
+  let reads = 0;
+  const body = bodyOf('openai-chat', 3);
+  const { messages } = body;
+  const get = () => {
+    reads++;
+    return messages;
+  };
+  Object.defineProperty(body, 'messages', { enumerable: true, get });
+  const json = { bytes: { length: bytes } } as ParsedRequest['json'];
+  const one = turn('openai-chat', body, { conversation, usage: { ...emptyUsage, ...usage } });
+  return { turn: { ...one, parsed: { ...one.parsed, json } }, reads: () => reads };
+}
+
+test('a body is read only where a cache had something, and up to four megabytes', () => {
+  const watch = new CacheWatch();
+  const read = (...given: Parameters<typeof countedTurn>) => {
+    const one = countedTurn(...given);
+    watch.answered(one.turn);
+    return one.reads() > 0;
+  };
+  expect(read('small', { input: 1023 }, 1000)).toBe(false);
+  expect(read('small', { input: 1024 }, 1000)).toBe(true);
+  // What was there before may be missed now.
+  expect(read('small', { input: 1023 }, 1000)).toBe(true);
+  expect(read('read', { cacheRead: 1024 }, 4 * 1024 * 1024)).toBe(true);
+  expect(read('read', { cacheRead: 1024 }, 4 * 1024 * 1024 + 1)).toBe(false);
 });
 
 const prices = (more: object): Prices => {

@@ -17,9 +17,9 @@ import type { ParsedRequest } from '../intake/parsed-request.ts';
 /** A turn that was answered, with reported usage. */
 export interface WatchedTurn {
   readonly userId: number;
-  /** As its client names it. */
+  /** As its client names it, within the length of names. */
   readonly conversation: string;
-  readonly parsed: Pick<ParsedRequest, 'protocol' | 'operation' | 'body'>;
+  readonly parsed: Pick<ParsedRequest, 'protocol' | 'operation' | 'body' | 'json'>;
   readonly channel: ChannelSnapshot;
   /** Of the channel. */
   readonly key: string;
@@ -61,7 +61,11 @@ const branches = 6;
 /** Digests kept of one turn, and of all of a thread: some 80 bytes each, with their names. */
 const mostBlocks = 1000;
 const mostOfAll = 200_000;
-const nameUnits = 256;
+/** Members of longer names are called alike: clients choose them, and they are kept and logged. */
+const mostNameUnits = 64;
+const longName = '…';
+/** A body takes up to 3 ms per MB to digest, on the thread that serves all requests. Of longer ones nothing is found out. */
+const mostBytes = 4 * 1024 * 1024;
 const minuteMs = 60_000;
 /** Anthropic keeps a prompt for five minutes from its last use, OpenAI for five to ten; an hour where it was asked for. */
 const shortLifeMs = 5 * minuteMs;
@@ -89,10 +93,14 @@ export class CacheWatch {
     const { parsed, usage } = turn;
     const { cache: rules } = codecFor(parsed.protocol).definition;
     if (rules === undefined || parsed.operation !== 'chat') return null;
+    if (parsed.json !== null && parsed.json.bytes.length > mostBytes) return null;
+    const key = `${turn.userId}:${turn.conversation}`;
+    const held = heldAfter(usage, rules);
+    const known = this.seen.get(key) ?? none;
+    // Of a cache that has nothing, nothing can be missed.
+    if (known.length === 0 && held < leastTokens) return null;
     const { blocks, isMarked } = blocksOf(parsed.body, rules) ?? nothing;
     if (blocks.length === 0) return null;
-    const key = `${turn.userId}:${turn.conversation.slice(0, nameUnits)}`;
-    const known = this.seen.get(key) ?? [];
     const before = branchOf(known, blocks);
     const now: Seen = {
       channelId: turn.channel.id,
@@ -102,7 +110,7 @@ export class CacheWatch {
       blocks,
       heads: headsIn(blocks, rules),
       isMarked,
-      held: heldAfter(usage, rules),
+      held,
       untilMs: turn.sentMs + (usage.cacheWrite1h + usage.cacheWrite12h > 0 ? longLifeMs : shortLifeMs),
     };
     const miss = before === null ? null : missOf(before, now, usage, turn.sentMs);
@@ -154,6 +162,7 @@ interface Cut {
   readonly blocks: readonly Block[];
   readonly isMarked: boolean;
 }
+const none: readonly Seen[] = [];
 const nothing: Cut = { blocks: [], isMarked: false };
 
 /** Tools first and the messages last, as providers hash them. @returns null = there are no messages, or some stand elsewhere. */
@@ -181,7 +190,7 @@ function blocksOf(body: Readonly<Record<string, unknown>>, rules: CacheRules): C
   addAll('tools', body.tools);
   for (const name of Object.keys(body).sort())
     if (name !== 'tools' && name !== rules.turns && name !== mark && !rules.unhashed.includes(name) && !asks.has(name))
-      addAll(name, body[name]);
+      addAll(name.length > mostNameUnits ? longName : name, body[name]);
   if (typeof turns === 'string') add(rules.turns, turns);
   else for (const [at, turn] of turns.entries()) add(`${rules.turns}[${at}]`, inBlocks(turn, rules));
   return { blocks, isMarked };
