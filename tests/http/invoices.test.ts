@@ -132,6 +132,53 @@ test('a refund makes a credit note, its parts add up to the invoice, and takes q
   expect(notes[0]).toMatchObject({ kind: 'credit_note', seller: invoice.seller, buyer: invoice.buyer, tax_rate: '19' });
 });
 
+test('a refund that says what was given back before counts once, however often it is sent', async () => {
+  const trade = await pay(alice.id);
+  const before = (await api.gateway.services.users.find(alice.id))?.balance ?? 0;
+  const refund = (money: string | undefined, refunded: string | undefined) =>
+    send('POST', '/api/user/topup/refund', { trade_no: trade, money, refunded });
+  for (const _ of [1, 2]) expect((await refund('3.00', '0.00')).data).toMatchObject({ refunded: '3.00' });
+  // Less than, or other than, what was given back; more than it; and no amount of money.
+  for (const [money, refunded] of [
+    ['2.00', '0'],
+    ['1.00', '2.00'],
+    ['3.00', '3.01'],
+    ...['', ' ', '-1', 'x', '1.001'].map((one) => ['3.00', one] as const),
+  ] as const)
+    expect(await refund(money, refunded)).toMatchObject({ code: 'topup_refund_changed', message: /3\.00/ });
+  expect((await refund('3.00', '3.00')).data).toMatchObject({ refunded: '6.00' });
+  expect((await refund('3.00', '0.00')).data).toMatchObject({ refunded: '6.00' });
+  expect((await refund('6.00', '0.00')).code).toBe('topup_refund_changed');
+  for (const _ of [1, 2]) expect((await refund(undefined, '6.00')).data).toMatchObject({ refunded: '73.00' });
+  expect((await refund('68.00', '6.00')).code).toBe('topup_refund_amount');
+  expect((await refund(undefined, '73.00')).code).toBe('topup_unpaid');
+  expect(((await api.gateway.services.users.find(alice.id))?.balance ?? 0) - before).toBe(-5_000_000);
+  expect((await send('GET', `/api/invoice/?keyword=${trade}&kind=credit_note`)).data).toMatchObject({ total: 3 });
+});
+
+test('of two refunds at once that do not say what was given back before, one is refused', async () => {
+  const trade = await pay(alice.id);
+  const refund = () => send('POST', '/api/user/topup/refund', { trade_no: trade, money: '3.00' });
+  const both = await Promise.all([refund(), refund()]);
+  const refunded = both.filter(({ success }) => success).length;
+  expect(both.map(({ code = '' }) => code).sort()).toEqual(refunded === 2 ? ['', ''] : ['', 'topup_refund_changed']);
+  expect((await send('GET', `/api/user/topup?p=1&keyword=${trade}`)).data).toMatchObject({
+    items: [{ refunded: refunded === 2 ? '6.00' : '3.00' }],
+  });
+});
+
+test('a refund with which no quota goes is refused for that', async () => {
+  await api.gateway.rows(
+    "INSERT INTO top_ups (user_id, trade_no, method, amount, quota, money, currency, created_at) VALUES (?, 'few', 'stripe', 1, 5, 7, 'usd', 1)",
+    bob.id,
+  );
+  expect((await send('POST', '/api/user/topup/complete', { trade_no: 'few' })).success).toBe(true);
+  const refund = (money?: string) => send('POST', '/api/user/topup/refund', { trade_no: 'few', money });
+  expect((await refund('0.03')).data).toMatchObject({ refunded: '0.03' });
+  expect((await refund('0.01')).code).toBe('topup_refund_small');
+  expect((await refund()).data).toMatchObject({ refunded: '0.07' });
+});
+
 test('a refund of what is not paid, not there, or spent is refused', async () => {
   await api.gateway.rows(
     "INSERT INTO top_ups (user_id, trade_no, method, amount, quota, money, currency, created_at) VALUES (?, 'open', 'stripe', 1, 5, 7, 'usd', 1)",

@@ -43,7 +43,10 @@ export const refund: CommandRun = async (context, flags, tradeNo) => {
       `Note a refund of ${money ?? 'all that is left'} of order ${tradeNo}, and take its quota back?`,
     ),
   );
-  const order = await (await context.client()).call('wallet.refund', { trade_no: tradeNo, money });
+  const order = await (await context.client()).call('wallet.refund', {
+    ...{ trade_no: tradeNo, money },
+    refunded: text(flags.refunded),
+  });
   context.output.object(
     order,
     [

@@ -46,10 +46,16 @@ export const paymentRows: readonly CommandRow[] = [
         zh: '订单货币的金额，如 3.50（默认：全部余下金额）',
         en: 'in the currency of the order, such as 3.50 (default: all that is left)',
       },
+      {
+        flag: '--refunded <amount>',
+        zh: '此前已退金额；重复执行只计一次',
+        en: 'what was given back before: repeated with it, it counts once',
+      },
     ],
     examples: [
       'payment refund USR1NO0123456789ab1790000000',
       'payment refund USR1NO0123456789ab1790000000 --money 3.50',
+      'payment refund USR1NO0123456789ab1790000000 --money 3.50 --refunded 0.00',
     ],
     load: async () => (await import('./payment.ts')).refund,
   },

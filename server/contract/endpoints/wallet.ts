@@ -139,8 +139,11 @@ export const walletEndpoints = [
     method: 'POST',
     path: '/api/user/topup/refund',
     access: 'root',
-    /** `money` in the order's currency, such as `3.50`; all that is left without it. */
-    input: z.object({ trade_no: z.string(), money: text }),
+    /**
+     * `money` in the order's currency, such as `3.50`; all that is left without it. `refunded`: what the order had given back before,
+     * as it says itself: with it a call can be repeated and counts once.
+     */
+    input: z.object({ trade_no: z.string(), money: text, refunded: text }),
     output: topUpOrderShape,
     summary: {
       zh: '登记订单退款：扣回相应额度并开具红字发票',

@@ -22,6 +22,16 @@ export const walletErrors = {
     'What is given back must be above 0 and at most {most}',
     2,
   ),
+  topup_refund_small: business(
+    '退款金额过小，不足以扣回额度',
+    'What is given back is too small: no quota goes with it',
+    2,
+  ),
+  topup_refund_changed: business(
+    '该订单已退款 {refunded}，与所给的不符',
+    'This order has given back {refunded}, not what was stated',
+    6,
+  ),
   topup_paid: business('订单已支付', 'The order has been paid already', 6),
   affiliate_minimum: business('划转失败：最低划转额度为 {min}', 'Transfer failed: the minimum is {least}', 2),
   affiliate_insufficient: business('划转失败：可划转额度不足', 'Transfer failed: insufficient invitation earnings', 6),

@@ -189,24 +189,28 @@ export function createWallet(deps: {
     /**
      * The payer got money back: the quota goes back in proportion, and the order's invoice gets a credit note. The payment service is not
      * told of it.
-     * @param money in the order's currency, `3.50`; absent = all that is left. @throws AppError not_found, user_unknown, topup_unpaid,
-     * topup_refund_amount, user_insufficient
+     * @param money in the order's currency, `3.50`; absent = all that is left. @param stated what was given back before this, `0.00`: a
+     * repeated call with it changes nothing; absent = whatever was. @throws AppError not_found, user_unknown, topup_unpaid,
+     * topup_refund_amount, topup_refund_small, topup_refund_changed, user_insufficient
      */
-    async refund(tradeNo: string, money: string | undefined): Promise<TopUpOrder> {
+    async refund(tradeNo: string, money?: string, stated?: string): Promise<TopUpOrder> {
       const order = await repository.find(tradeNo);
       if (order === undefined) throw new AppError('not_found', { what: `order ${tradeNo}` });
       const user = await deps.users.find(order.user_id);
       if (user === undefined) throw new AppError('user_unknown');
       const minor = minorUnits(order.currency);
-      const left = order.money - order.refunded;
+      const before = stated === undefined ? order.refunded : moneyOf(stated.trim(), minor);
+      if (before === null || before < 0 || before > order.refunded) throw changedOf(order);
+      const left = order.money - before;
       if (order.status !== 'success' || left <= 0) throw new AppError('topup_unpaid');
       const given = money === undefined ? left : moneyOf(money.trim(), minor);
       if (given === null || given <= 0 || given > left)
         throw new AppError('topup_refund_amount', { most: moneyText(left, minor) });
       const at = seconds();
-      const refunded = order.refunded + given;
+      const refunded = before + given;
       const { quota } = order;
-      const amount = quotaRefunded(quota, order.money, refunded) - quotaRefunded(quota, order.money, order.refunded);
+      const amount = quotaRefunded(quota, order.money, refunded) - quotaRefunded(quota, order.money, before);
+      if (amount === 0) throw new AppError('topup_refund_small');
       const paid = `${moneyText(given, minor)} ${order.currency.toUpperCase()}`;
       const result = await deps.ledger.execute({
         type: 'deduct',
@@ -215,10 +219,8 @@ export function createWallet(deps: {
         amount,
         at,
         order: {
-          tradeNo,
-          refunded,
-          before: order.refunded,
-          invoice: await deps.invoices.creditDraft(order, refunded, at),
+          ...{ tradeNo, refunded, before },
+          invoice: await deps.invoices.creditDraft({ ...order, refunded: before }, refunded, at),
         },
         log: eventLog({
           ...{ type: LogType.manage, at, user },
@@ -226,10 +228,11 @@ export function createWallet(deps: {
           other: { trade_no: tradeNo, quota: amount, money: moneyText(given, minor), currency: order.currency },
         }),
       });
+      const now = (await repository.find(tradeNo)) ?? order;
+      // Without what was given back before, two calls at once are two refunds: the later one may not pass for the first.
+      if (result.status === 'done' || (result.status === 'duplicate' && stated !== undefined)) return orderView(now);
       if (result.status === 'refused' && result.reason === 'insufficient') throw new AppError('user_insufficient');
-      // Another call has given some of it back in the meantime.
-      if (result.status !== 'done') throw new AppError('topup_unpaid');
-      return orderView((await repository.find(tradeNo)) ?? order);
+      throw changedOf(now);
     },
     /** @param page 1-based. */
     async orders(filter: TopUpFilter, page: number, size: number) {
@@ -268,6 +271,10 @@ export function createWallet(deps: {
 /** The rest stays visible to administrators, and the gateway goes on asking. */
 const settled = (outcome: CallbackOutcome): boolean =>
   outcome === 'credited' || outcome === 'duplicate' || outcome === 'ignored';
+
+/** Of what was given back, other than its caller or an earlier reading has it. */
+const changedOf = ({ refunded, currency }: TopUpRow): AppError =>
+  new AppError('topup_refund_changed', { refunded: moneyText(refunded, minorUnits(currency)) });
 
 const orderView = (row: TopUpRow): TopUpOrder => ({
   id: row.id,

@@ -73,7 +73,7 @@ export const walletHandlers: HandlersOf<
   'wallet.callbacks': ({ services, input }) =>
     services.wallet.callbacks(input.outcome ?? '', firstPage(input.p), pageSize(input.page_size)),
   'wallet.complete': ({ services, input }) => services.wallet.complete(input.trade_no),
-  'wallet.refund': ({ services, input }) => services.wallet.refund(input.trade_no, input.money),
+  'wallet.refund': ({ services, input }) => services.wallet.refund(input.trade_no, input.money, input.refunded),
   'affiliate.code': ({ services, actor }) => services.affiliate.code(actor.userId),
   'affiliate.transfer': async (call) => call.services.affiliate.transfer(await caller(call), call.input.quota ?? 0),
 };
