@@ -7,6 +7,10 @@ import { createLeasedBalances, type Leased } from '../../server/billing/leases/l
 import { createNodeLease, type OwnNodeLease } from '../../server/billing/leases/node-lease.ts';
 import type { BudgetSnapshot } from '../../server/contract/budgets.ts';
 import type { TokenSnapshot, UserSnapshot } from '../../server/contract/snapshot.ts';
+import type { Admission } from '../../server/relay/admission/limits.ts';
+import type { Plan } from '../../server/relay/admission/plan.ts';
+import { Reservation, type ReservationCore } from '../../server/relay/admission/reservation.ts';
+import type { ParsedRequest, Principal } from '../../server/relay/intake/parsed-request.ts';
 
 let clock: number;
 let nodeLease: OwnNodeLease;
@@ -183,6 +187,40 @@ test('what a request of an earlier number held of an end user’s budget, or of 
   expect(own.reserve(10, { holders, requests: 1, epoch: 2 }).ok).toBe(true);
   own.settle({ reserved: 10, charged: 5, max: 10, epoch: 2, budgets: { ...spent, parts: [] } });
   expect(slots.map(heldOf)).toEqual([0, 0]);
+});
+
+test('a request of an earlier number holds no tokens for another target', async () => {
+  const { accounts } = balances.money;
+  const budgets: BudgetSnapshot[] = [
+    {
+      ...{ id: 1, holder: 'user', subject: '1', window: 'request', unit: 'tokens', amount: 1000 },
+      ...{ zone: '', raise: 0, raiseUntil: 0, use: { at: 0, used: 0 } },
+    },
+  ];
+  accounts.observeBudgets(budgets);
+  balances.budgets.set(budgets);
+  const [holder] = balances.budgets.of({ tokenId: 7, userId: 1, userGroup: '' }) ?? [];
+  const heldTokens = () => balances.money.memory.get((holder?.slot ?? 0) + HolderSlot.held + 2);
+  const planOf = (maxTokens: number) =>
+    ({ reserveAmount: 10, max: 10, promptTokens: 5, selfUse: false, estimate: { promptTokens: 5, maxTokens } }) as Plan;
+  const request = {
+    parsed: { requestId: 'r', model: 'm', stream: false } as ParsedRequest,
+    principal: { user: { id: 1, group: '' }, token: { id: 7, limits: null }, group: '' } as unknown as Principal,
+  };
+  const admission = {
+    open: { row: 0, read: () => undefined },
+    reserve: () => undefined,
+    reserveAtSite: () => null,
+  } as unknown as Admission;
+  const core = { balances, leaseClient: null } as unknown as ReservationCore;
+  const reservation = new Reservation(core, { ...request, plan: planOf(20), admission, free: false, owner: null });
+  reservation.take();
+  expect(heldTokens()).toBe(25);
+  expect(await reservation.retarget({ ...request, plan: planOf(30) })).toBeNull();
+  expect(heldTokens()).toBe(35);
+  begin(2);
+  expect(await reservation.retarget({ ...request, plan: planOf(40) })).toBe('uncovered');
+  expect(heldTokens()).toBe(0);
 });
 
 test('between two numbers nothing is let in, whatever lies there', () => {

@@ -406,10 +406,10 @@ export class Reservation {
 
   /** What another target may read and write more is held too, and none of it given back. */
   private holdTokens(estimate: Estimate): boolean {
-    const { holders, open, account, tokensHeld } = this;
+    const { holders, open, account, tokensHeld, epoch } = this;
     const more = holders === null ? 0 : mostTokens(estimate) - tokensHeld;
     if (holders === null || more <= 0) return true;
-    if (!account.reserve(0, { max: 0, holders, tokens: more, selfUse: true, open }).ok) return false;
+    if (!account.reserve(0, { max: 0, holders, tokens: more, selfUse: true, open, epoch }).ok) return false;
     this.tokensHeld += more;
     return true;
   }
