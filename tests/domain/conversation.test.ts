@@ -5,7 +5,7 @@ import type { SqliteDatabase } from '../../db/open.ts';
 import type { Settle } from '../../server/billing/ledger/commands.ts';
 import type { Names } from '../../server/contract/names.ts';
 import { createConversations } from '../../server/domain/logs/conversation.ts';
-import { addUsers, openBooks, settle } from '../ledger/support.ts';
+import { addUsers, openBooks, refund, settle } from '../ledger/support.ts';
 
 let database: SqliteDatabase;
 beforeEach(async () => {
@@ -63,6 +63,39 @@ test('a conversation is added up by questions and helpers, without other convers
     ['b', 1, 40],
   ]);
   expect((await conversations('s', { name: 'u2' })).quota).toBe(2000);
+});
+
+test('a conversation of more questions and helpers than are named is added up whole', async () => {
+  const turns = Array.from({ length: 501 }, (_, at) =>
+    turn({ at, quota: 1 + at, names: { session: 's', prompt: `q${at}`, subagent: `h${at}` }, input: [1, 2, 3] }),
+  );
+  createLedgerStore(database.raw).apply([
+    ...turns,
+    turn({ at: 900, quota: 7, names: { session: 's', prompt: 'q500', subagent: 'h0' } }),
+  ]);
+  const found = await createConversations({ database })('s', {});
+  const quota = (501 * 502) / 2 + 7;
+  expect(found).toMatchObject({
+    ...{ requests: 502, quota, subagents: 501, subagent_quota: quota, prompt_count: 501, from: 0, to: 900 },
+    ...{ input_tokens: 501 * 6, cached_tokens: 501 * 2, output_tokens: 502 * 3 },
+  });
+  expect(found.prompts.map(({ name }) => name)).toEqual(turns.slice(1).map((_, at) => `q${at + 1}`));
+  expect(found.prompts.at(-1)).toMatchObject({ at: 500, requests: 2, quota: 508, subagents: 2, subagent_quota: 508 });
+  expect(found.helpers).toHaveLength(500);
+  expect(found.helpers[0]).toMatchObject({ name: 'h500', quota: 501 });
+  // The cheapest one.
+  expect(found.helpers.map(({ name }) => name)).not.toContain('h1');
+});
+
+test('what was given back of a request is no part of what its conversation cost', async () => {
+  const store = createLedgerStore(database.raw);
+  const failed = turn({ at: 200, quota: 20, names: { session: 's', prompt: 'q', subagent: 'a' } });
+  store.apply([turn({ at: 100, quota: 10, names: { session: 's', prompt: 'q' } }), failed]);
+  store.apply([refund(failed.ref, 1, 15)]);
+  const found = await createConversations({ database })('s', {});
+  expect(found).toMatchObject({ requests: 2, quota: 15, subagent_quota: 5 });
+  expect(found.prompts).toMatchObject([{ quota: 15, subagent_quota: 5 }]);
+  expect(found.helpers).toMatchObject([{ name: 'a', quota: 5 }]);
 });
 
 test('a conversation that the user does not have, or that has no charged request, is not there', async () => {

@@ -677,7 +677,14 @@ export async function theLog({ logs, conversations, usage, alerts }: Repositorie
   await conversations.ownerOf('s-1', {});
   await conversations.ownerOf('s-1', { id: 2, name: 'bob' });
   await conversations.ownerOf('s-1', { id: 3 });
-  await conversations.parts({ id: 1, username: 'ann', session_id: 100 });
+  const owner = { id: 1, username: 'ann', session_id: 100 };
+  for (const of of [owner, { ...owner, session_id: 99 }]) {
+    await conversations.whole(of);
+    await conversations.begin(of);
+    await conversations.models(of);
+    await conversations.prompts(of, 2);
+    await conversations.helpers(of, 2);
+  }
   await conversations.texts(1, [100, 200, 7]);
   await logs.after(395, undefined, 10);
   await logs.after(380, 5, 10);

@@ -89,6 +89,7 @@ const adminStatShape = z.object({ ...statShape.shape, overrun: z.int() });
 
 const costShape = z.object({
   requests: z.int(),
+  /** Without what was given back. */
   quota: z.int(),
   /** All tokens of prompts; those among them that a cache had. */
   input_tokens: z.int(),
