@@ -65,6 +65,8 @@ interface OnPostgres {
   readonly months?: string;
   /** SQL of what stands in its place. */
   readonly instead?: string;
+  /** Its earlier name, under which nodes of the version before read and write it. */
+  readonly alsoNamed?: string;
 }
 
 interface Rules {

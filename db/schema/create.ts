@@ -72,6 +72,7 @@ function postgresTable(name: string, one: Table): string[] {
           `CREATE TRIGGER ${name}_changed AFTER INSERT OR DELETE OR UPDATE OF ${one.followed.join(', ')} ON ${name}
   FOR EACH ROW EXECUTE FUNCTION note_change('${keyOf(one)[0]}')`,
         ]),
+    ...(other.alsoNamed === undefined ? [] : [`CREATE VIEW ${other.alsoNamed} AS SELECT * FROM ${name}`]),
   ];
 }
 

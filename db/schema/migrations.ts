@@ -27,6 +27,8 @@ interface Types {
   readonly followNew: (table: string, key: string, columns: string) => readonly string[];
   /** Writes the change feed of a table for other columns than before. */
   readonly follow: (table: string, columns: string) => readonly string[];
+  /** Leaves a table's earlier name to nodes of the version before. */
+  readonly alsoNamed: (name: string, table: string) => readonly string[];
 }
 
 interface SharedMigration {
@@ -279,7 +281,7 @@ const shared: readonly SharedMigration[] = [
   {
     // Under the field's word. A table made anew has the names of its constraints from its own, on both engines.
     name: '0027-unsupported',
-    statements: ({ integer, text, rowless: withoutRowid, followNew }) => [
+    statements: ({ integer, text, rowless: withoutRowid, followNew, alsoNamed }) => [
       `CREATE TABLE channel_unsupported (
   channel_id ${integer} NOT NULL,
   model ${text} NOT NULL,
@@ -296,6 +298,7 @@ const shared: readonly SharedMigration[] = [
       `INSERT INTO channel_unsupported (channel_id, model, member, demand, source, count, users, first_at, last_at, expires_at)
   SELECT channel_id, model, member, demand, source, count, users, first_at, last_at, expires_at FROM channel_facts`,
       'DROP TABLE channel_facts',
+      ...alsoNamed('channel_facts', 'channel_unsupported'),
       ...followNew('channel_unsupported', 'channel_id', 'demand, source, users, expires_at'),
     ],
   },
@@ -461,6 +464,8 @@ export const sqliteMigrations: readonly Migration[] = [
     position: 'instr',
     follow: followOnSqlite,
     followNew: followNewOnSqlite,
+    // One process has a file.
+    alsoNamed: () => [],
   }),
   // A build from before does not read the journal beside the file, and must not open it.
   { name: '0017-journal', statements: [] },
@@ -547,6 +552,7 @@ export const postgresMigrations: readonly Migration[] = [
     position: 'strpos',
     follow: followOnPostgres,
     followNew: followNewOnPostgres,
+    alsoNamed: (name, table) => [`CREATE VIEW ${name} AS SELECT * FROM ${table}`],
   }),
   {
     name: limits,

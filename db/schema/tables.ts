@@ -281,6 +281,7 @@ export const tables = {
     {
       key: ['channel_id', 'model', 'member'],
       followed: ['demand', 'source', 'users', 'expires_at'],
+      postgres: { alsoNamed: 'channel_facts' },
     },
   ),
 

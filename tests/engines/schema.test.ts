@@ -172,6 +172,41 @@ test('PostgreSQL: a database migrated from the first release equals the describe
   await database.close();
 });
 
+test('PostgreSQL: a node of the version before goes on with what upstreams do not take, under the earlier name', async () => {
+  const database = (await postgres.open()) as PostgresDatabase;
+  const { pool } = database;
+  await emptied(database);
+  await makeOld(database, '0021-audit-changes');
+  // As that version words them.
+  const insert = `INSERT INTO channel_facts (channel_id, model, member, demand, source, users, first_at, last_at, expires_at)
+    VALUES (3, 'm', $1, 'absent', 'learnt', '7', 1, 1, $2) ON CONFLICT DO NOTHING`;
+  await pool.query(insert, ['chat:before', 0]);
+  await migratePostgres(database);
+  for (const [member, until] of [
+    ['chat:a', 0],
+    ['chat:b', 9],
+    ['chat:c', 0],
+  ])
+    expect((await pool.query(insert, [member, until])).rowCount).toBe(1);
+  expect((await pool.query(insert, ['chat:a', 5])).rowCount).toBe(0);
+  const update = `UPDATE channel_facts SET users = '7,8', last_at = 4, count = count + 1
+    WHERE channel_id = 3 AND model = 'm' AND member = 'chat:a' AND users = $1 AND source = 'learnt'`;
+  expect((await pool.query(update, ['7'])).rowCount).toBe(1);
+  expect((await pool.query(update, ['7'])).rowCount).toBe(0);
+  expect((await pool.query("DELETE FROM channel_facts WHERE member = 'chat:c'")).rowCount).toBe(1);
+  expect((await pool.query('DELETE FROM channel_facts WHERE expires_at > 0 AND expires_at <= 9')).rowCount).toBe(1);
+  const left = 'SELECT member, users, count FROM TABLE ORDER BY member';
+  for (const table of ['channel_unsupported', 'channel_facts'])
+    expect((await pool.query(left.replace('TABLE', table))).rows).toEqual([
+      { member: 'chat:a', users: '7,8', count: 1 },
+      { member: 'chat:before', users: '7', count: 0 },
+    ]);
+  // Newer nodes hear of it.
+  const heard = await pool.query("SELECT DISTINCT entity_id FROM changes WHERE entity = 'channel_unsupported'");
+  expect(heard.rows).toEqual([{ entity_id: '3' }]);
+  await database.close();
+});
+
 test('PostgreSQL: columns of a newer node keep their values while this build writes the same rows', async () => {
   const database = (await postgres.open()) as PostgresDatabase;
   const { pool } = database;
