@@ -8,6 +8,8 @@ export const budgetNames = ['day_budget', 'month_budget'] as const;
 /** Labels of a key: a request touches the budgets of each. */
 export const maxLabels = 2;
 const maxLabelLength = 64;
+/** Of a list of models or addresses: every relay thread keeps it. As much as a column of new-api takes on MySQL (TEXT). */
+export const maxListLength = 65_535;
 /** A limit is stored as 0 where there is none. */
 export const maxRateLimit = 999_999_999_999;
 
@@ -17,6 +19,8 @@ export interface TokenLimits {
   readonly remain_quota?: number | undefined;
   /** Epoch seconds; -1 = never. */
   readonly expired_time?: number | undefined;
+  /** Comma separated. */
+  readonly model_limits?: string | undefined;
   readonly allow_ips?: string | undefined;
   /** Comma separated. */
   readonly labels?: string | undefined;
@@ -30,6 +34,7 @@ export interface TokenLimits {
 export type TokenIssue =
   | { readonly code: 'token_expiry_invalid' | 'token_expiry_past'; readonly params: Readonly<Record<string, never>> }
   | { readonly code: 'token_amount'; readonly params: { readonly field: string; readonly limit: number } }
+  | { readonly code: 'token_list'; readonly params: { readonly field: string; readonly length: number } }
   | { readonly code: 'token_labels'; readonly params: { readonly most: number; readonly length: number } }
   | { readonly code: 'token_addresses'; readonly params: { readonly address: string } };
 
@@ -67,6 +72,9 @@ export function tokenIssue(given: TokenLimits, stored: TokenLimits | null, now: 
     if (!Number.isSafeInteger(at) || at <= 0) return { code: 'token_expiry_invalid', params: {} };
     if (stored === null && at <= now) return { code: 'token_expiry_past', params: {} };
   }
+  for (const field of ['model_limits', 'allow_ips'] as const)
+    if (given[field] !== stored?.[field] && (given[field] ?? '').length > maxListLength)
+      return { code: 'token_list', params: { field, length: maxListLength } };
   const wrong = addresses === undefined || addresses === stored?.allow_ips ? undefined : wrongNetwork(addresses);
   if (wrong !== undefined) return { code: 'token_addresses', params: { address: wrong } };
   const labels = labelsIn(given.labels ?? '');

@@ -68,8 +68,14 @@ test('limits that can hold are taken', () => {
   expect(tokenIssue({ expired_time: -1 }, null, now)).toBeNull();
 });
 
+test.each(['model_limits', 'allow_ips'] as const)('%s of a key may be of 65,535 characters and no longer', (field) => {
+  const most = '10.0.0.1,'.repeat(7281) + '1.1.1.';
+  expect(tokenIssue({ [field]: `${most.slice(0, -6)}::1   ` }, null, now)).toBeNull();
+  expect(tokenIssue({ [field]: `${most}1` }, null, now)).toMatchObject({ code: 'token_list', params: { field } });
+});
+
 test('what is stored may be sent back, and a key that is there may be ended', () => {
-  const stored = { remain_quota: -7, expired_time: -5, allow_ips: 'not-an-ip' };
+  const stored = { remain_quota: -7, expired_time: -5, allow_ips: 'not-an-ip', model_limits: 'm'.repeat(70_000) };
   expect(tokenIssue({ ...stored, remain_quota: -3 }, stored, now)).toBeNull();
   expect(tokenIssue({ remain_quota: -8 }, stored, now)).toMatchObject({ code: 'token_amount' });
   expect(tokenIssue({ expired_time: 1000 }, stored, now)).toBeNull();

@@ -91,6 +91,9 @@ test('a key may have an order of groups that its user may use, and no other', as
   for (const group of ['vip,default', 'default,vip', 'auto', 'cheapest']) expect(await make(group)).toBe(group);
   for (const group of ['vip,closed', 'closed', ',', Array.from({ length: 17 }, (_, at) => `g${at}`).join(',')])
     expect(await make(group), group).toBe('token_group');
+  // Names that every object has.
+  for (const group of ['constructor', '__proto__', 'default,toString'])
+    expect(await make(group), group).toBe('token_group');
   expect(await make(` vip, default,vip${','.repeat(5000)}`)).toBe('vip,default');
   expect(await make()).toBe('');
   await api.gateway.option('DefaultUseAutoGroup', 'true');

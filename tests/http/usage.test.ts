@@ -22,7 +22,7 @@ const set = (key: string, value: string) => api.send('PUT', '/api/option/', { ke
 
 test('the price list names what a reader may use, and nothing else', async () => {
   await channel({ models: 'gpt-4o,dall-e-3,unpriced', group: 'default,vip' });
-  await channel({ models: 'secret-model', group: 'inner' });
+  await channel({ models: 'gpt-4o-mini', group: 'inner,constructor' });
   await channel({ models: 'off-model', status: 2 });
   await set('GroupRatio', '{"default":1,"vip":0.8,"inner":0.5}');
   await set('UserUsableGroups', '{"default":"Everybody","vip":"Paying"}');

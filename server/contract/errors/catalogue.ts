@@ -150,6 +150,7 @@ export const catalogueErrors = {
     '{address} is neither an IP address nor a network such as 10.0.0.0/8',
     2,
   ),
+  token_list: business('{field} 不得超过 {length} 个字符', '{field} must not have more than {length} characters', 2),
   token_labels: business(
     '标签最多 {most} 个，每个不超过 {length} 个字符，且不含逗号',
     'Labels of a key: {most} at most, each of at most {length} characters, without a comma',

@@ -71,12 +71,12 @@ export function createPriceList(deps: { readonly options: OptionsService; readon
           ratios.has(group),
         ),
       );
-      if (userGroup !== '' && usable[userGroup] === undefined) usable[userGroup] = userGroup;
+      if (userGroup !== '' && !Object.hasOwn(usable, userGroup)) usable[userGroup] = userGroup;
       const ratioOf = (group: string): number =>
         tables.groupGroupRatio.get(userGroup)?.get(group) ?? tables.groupRatio.get(group) ?? 1;
       const acceptUnset = options.get('SelfUseModeEnabled');
       const data = [...(await served())].flatMap(([model, { groups, types }]): PriceListItem[] => {
-        const enabled = [...groups.keys()].filter((group) => usable[group] !== undefined).sort();
+        const enabled = [...groups.keys()].filter((group) => Object.hasOwn(usable, group)).sort();
         const prefixes = servingPrefix(model, types);
         const prices = resolvePrices(tables, model, { group: 'default', userGroup: '', acceptUnset, prefixes });
         if (enabled.length === 0 || prices === null) return [];

@@ -162,7 +162,8 @@ const columnsOf = (
 
 /** The same rules as for a key that is made or changed by itself. A file may outlive the end that it names. @throws AppError params_invalid */
 function checkColumns(name: string, columns: Partial<TokenRow>, row: TokenRow | undefined, now: number): void {
-  const stored = { expired_time: row?.expires_at, allow_ips: row?.allow_ips, labels: row?.labels };
+  const { expires_at: expired_time, model_limits, allow_ips, labels } = row ?? {};
+  const stored = { expired_time, model_limits, allow_ips, labels };
   const issue = tokenIssue({ ...columns, expired_time: columns.expires_at }, stored, now);
   if (issue === null) return;
   const [zh, en] = [formatError(issue.code, issue.params, 'zh'), formatError(issue.code, issue.params, 'en')];

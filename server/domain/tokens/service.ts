@@ -154,7 +154,7 @@ export function createTokens(deps: {
       return view(row);
     },
     get: async (id: number, owner: number | null): Promise<Token> => view(await find(id, owner)),
-    /** @param ownKey absent = one is made up. @param most keys of the owner, and new ones a day. @throws AppError token_count, token_name_*, token_expiry_*, token_amount, token_addresses, params_invalid, conflict. */
+    /** @param ownKey absent = one is made up. @param most keys of the owner, and new ones a day. @throws AppError token_count, token_name_*, token_expiry_*, token_amount, token_list, token_addresses, token_labels, params_invalid, conflict. */
     async create(
       owner: number,
       fields: TokenFields,
@@ -326,7 +326,7 @@ function columnsOf(fields: TokenFields): Updateable<TokensTable> {
   });
 }
 
-/** @param stored null = a new key. @param now epoch seconds. @throws AppError token_expiry_*, token_amount, token_addresses */
+/** @param stored null = a new key. @param now epoch seconds. @throws AppError token_expiry_*, token_amount, token_list, token_addresses, token_labels */
 function checkLimits(fields: TokenLimits, stored: TokenLimits | null, now: number): void {
   const issue = tokenIssue(fields, stored, now);
   if (issue !== null) throw new AppError(issue.code, issue.params);

@@ -14,7 +14,7 @@ const logout = async ({ services, meta, reply }: Call) => {
 const usableGroups = async ({ services, actor }: Call<unknown>) => {
   const ratios = services.options.get('GroupRatio');
   const usable = { ...(services.options.get('UserUsableGroups') as Record<string, string>) };
-  if (actor.group !== '' && usable[actor.group] === undefined) usable[actor.group] = actor.group;
+  if (actor.group !== '' && !Object.hasOwn(usable, actor.group)) usable[actor.group] = actor.group;
   return Object.fromEntries(
     Object.entries(usable)
       .filter(([group]) => ratios.has(group))

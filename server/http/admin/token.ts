@@ -51,7 +51,7 @@ async function checkGroup({
   const usable = services.options.get('UserUsableGroups');
   const groupRatios = services.options.get('GroupRatio');
   const mayUse = (name: string): boolean =>
-    name === actor.group || usable[name] !== undefined || (actor.via === 'local' && groupRatios.has(name));
+    name === actor.group || Object.hasOwn(usable, name) || (actor.via === 'local' && groupRatios.has(name));
   if (group === '' || mayUse(group)) return;
   if (isGroupOrder(group, { groupRatios })) {
     const named = namedGroups(group);
