@@ -281,6 +281,18 @@ test('one-api: its own type numbers, subnets, configs and log types', async () =
   expect(await runner.json(['logs', 'list'])).toMatchObject([{ type: 4, use_time: 2 }]);
 });
 
+test.each([
+  ['without a list of models', 'general_settings: {store_model_in_db: true}\n'],
+  ['whose list is none', 'model_list: {model_name: a}\n'],
+  ['that is empty', ''],
+])('a LiteLLM file %s says what it lacks, and where else models may be', async (_name, text) => {
+  const file = join(dir, 'config.yaml');
+  writeFileSync(file, text);
+  await expect(runner.run(['import', 'litellm', file, '--yes'])).rejects.toThrow(
+    'The import failed: the file has no model_list; models in the database of LiteLLM',
+  );
+});
+
 test('LiteLLM: one channel per provider and key, names mapped, prices as ratios', async () => {
   const file = join(dir, 'config.yaml');
   writeFileSync(
@@ -534,7 +546,7 @@ test('what is neither is refused and writes nothing', async () => {
   await expect(runner.run(['import', 'new-api', file, '--yes'])).rejects.toMatchObject({ code: 'import_failed' });
   await expect(runner.run(['import', 'litellm', file, '--yes'])).rejects.toMatchObject({
     code: 'import_failed',
-    params: { detail: 'model_list' },
+    params: { detail_en: expect.stringContaining('model_list') },
   });
 });
 

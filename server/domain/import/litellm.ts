@@ -113,7 +113,11 @@ export async function importLitellm(
   parsed: unknown,
 ): Promise<ImportReport> {
   const document = (parsed ?? {}) as Document;
-  if (!Array.isArray(document.model_list)) throw new AppError('import_failed', { detail: 'model_list' });
+  if (!Array.isArray(document.model_list))
+    throw new AppError('import_failed', {
+      detail_zh: '文件中没有 model_list（模型列表）；存放在 LiteLLM 数据库中的模型（store_model_in_db）不会读取',
+      detail_en: 'the file has no model_list; models in the database of LiteLLM (store_model_in_db) are not read',
+    });
   const reporter = createReporter(localizer(deps.language));
   // LiteLLM puts these over the variables of its process.
   const env = { ...deps.env, ...readIn(document.environment_variables ?? {}, deps.env) };
