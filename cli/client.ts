@@ -14,6 +14,16 @@ export interface Client {
   close(): Promise<void>;
 }
 
+/** What administrators see of everybody; to others, what is their own. */
+export async function allOrOwn<Found>(all: () => Promise<Found>, own: () => Promise<Found>): Promise<Found> {
+  try {
+    return await all();
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'role_too_low') return own();
+    throw error;
+  }
+}
+
 export interface ClientOptions {
   readonly dataDir: string;
   /** Address of a remote server; '' = the data directory. */

@@ -4,7 +4,7 @@ import type { InputOf, OutputOf } from '../../server/contract/endpoint.ts';
 import { type EndpointId, type EndpointOf, endpointById } from '../../server/contract/endpoints/index.ts';
 import type { Language } from '../../server/contract/enum.ts';
 import { AppError } from '../../server/contract/errors.ts';
-import type { Client } from '../client.ts';
+import { allOrOwn, type Client } from '../client.ts';
 import { type CommandRun, type FlagValues, text } from '../command.ts';
 import { type Column, isoTime } from '../output.ts';
 import { isAmount } from './details.ts';
@@ -19,6 +19,8 @@ type RowIn<Output> = Output extends readonly (infer Row extends object)[]
 /** Endpoints that answer with rows, or with pages of rows. */
 type ListId = { [Id in EndpointId]: RowIn<OutputOf<EndpointOf<Id>>> extends never ? never : Id }[EndpointId];
 export type RowOf<Id extends ListId> = RowIn<OutputOf<EndpointOf<Id>>>;
+/** Lists of the same rows. */
+type OwnId<Id extends ListId> = { [Other in ListId]: RowOf<Other> extends RowOf<Id> ? Other : never }[ListId];
 type Input<Id extends ListId> = Partial<InputOf<EndpointOf<Id>>>;
 
 const maxPage = 100;
@@ -89,14 +91,24 @@ interface Listing<Id extends ListId> {
   readonly input?: (flags: FlagValues) => Input<Id>;
   /** Rows without `--limit`; absent = all. */
   readonly limit?: number;
+  /** What shows the caller's own rows, and flags that ask for those of others. */
+  readonly own?: { readonly id: OwnId<Id>; readonly others: readonly string[] };
 }
 
 /** The command that lists an endpoint's rows. */
 export const listOf =
-  <Id extends ListId>(id: Id, { columns, key, input, limit }: Listing<Id>): CommandRun =>
+  <Id extends ListId>(id: Id, { columns, key, input, limit, own }: Listing<Id>): CommandRun =>
   async (context, flags) => {
     const most = wholeNumber(text(flags.limit), '--limit') ?? limit;
-    const rows = await rowsOf(await context.client(), id, input?.(flags), most);
+    const client = await context.client();
+    const read = (from: Id) => rowsOf(client, from, input?.(flags), most);
+    const rows =
+      own === undefined || own.others.some((flag) => flags[flag] !== undefined)
+        ? await read(id)
+        : await allOrOwn(
+            () => read(id),
+            () => read(own.id as ListId as Id),
+          );
     const money = await moneyOf(context);
     const keyOf = (row: RowOf<Id>): string => String((row as Readonly<Record<string, unknown>>)[key ?? 'id']);
     context.output.list(rows, columnsOf(id, columns(money, context.language), money), keyOf);

@@ -16,6 +16,7 @@ export const list = listOf('invoice.list', {
   key: 'number',
   input: (flags) => ({ keyword: text(flags.user), kind: invoiceKinds.find((one) => one === flags.kind) }),
   limit: 20,
+  own: { id: 'invoice.list_self', others: ['user'] },
 });
 
 export const get: CommandRun = async (context, _flags, number) => {

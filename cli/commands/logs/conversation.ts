@@ -1,5 +1,6 @@
 /** What a conversation cost: its questions, and the helpers of its agent. */
 import type { Conversation } from '../../../server/contract/endpoints/log.ts';
+import { allOrOwn } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { isoTime } from '../../output.ts';
@@ -18,7 +19,11 @@ function costWords(context: Context, money: Money, { quota, subagents, subagent_
 
 export const conversation: CommandRun = async (context, flags, session) => {
   const client = await context.client();
-  const found = await client.call('log.conversation', { session, username: text(flags.user) });
+  const username = text(flags.user);
+  const all = () => client.call('log.conversation', { session, username });
+  const found = await (username === undefined
+    ? allOrOwn(all, () => client.call('log.self_conversation', { session }))
+    : all());
   const money = await moneyOf(context);
   const cached = share(found.cached_tokens, found.input_tokens);
   const whole = context.say(

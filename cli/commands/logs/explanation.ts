@@ -13,6 +13,7 @@ import type { CommandRun } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { isoTime } from '../../output.ts';
 import { type Money, moneyOf } from '../../parts/money.ts';
+import { logRow } from './filters.ts';
 
 const kinds: Readonly<Record<BillLine['kind'], { zh: string; en: string }>> = {
   input: { zh: '输入', en: 'input' },
@@ -99,7 +100,7 @@ function cacheLines(context: Context, money: Money, facts: Readonly<Record<strin
 
 export const explain: CommandRun = async (context, _flags, ref) => {
   const client = await context.client();
-  const row = await client.call('log.get', { ref });
+  const row = await logRow(client, ref);
   const facts = JSON.parse(row.other || '{}') as Record<string, unknown>;
   const again = recompute(facts);
   if (again === null) {

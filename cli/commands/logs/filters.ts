@@ -4,6 +4,7 @@ import type { Language } from '../../../server/contract/enum.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { type NameKind, nameKinds } from '../../../server/contract/names.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
+import { allOrOwn, type Client } from '../../client.ts';
 import { type Flag, type FlagValues, text } from '../../command.ts';
 import type { Columns } from '../../parts/list-output.ts';
 import type { Money } from '../../parts/money.ts';
@@ -98,6 +99,13 @@ export function queryOf(flags: FlagValues, now: number): LogQuery {
     end_timestamp: pastTime(text(flags.until), '--until', now),
   };
 }
+
+/** By id or request id. @throws AppError not_found */
+export const logRow = (client: Client, ref: string): Promise<Log> =>
+  allOrOwn(
+    () => client.call('log.get', { ref }),
+    () => client.call('log.self_get', { ref }),
+  );
 
 /** The status that the upstream answered with, or ours where no upstream was called; '' = there was no answer. */
 function statusOf(row: Log): string {

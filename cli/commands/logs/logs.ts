@@ -9,13 +9,18 @@ import { detailLines } from '../../output.ts';
 import { listOf } from '../../parts/list-output.ts';
 import { moneyOf } from '../../parts/money.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
-import { columns, matches, queryOf, type TailQuery, tailQueryOf } from './filters.ts';
+import { columns, logRow, matches, queryOf, type TailQuery, tailQueryOf } from './filters.ts';
 import { tailHeading, tailLine } from './tail-line.ts';
 
-export const list = listOf('log.list', { columns, input: (flags) => queryOf(flags, Date.now()), limit: 20 });
+export const list = listOf('log.list', {
+  columns,
+  input: (flags) => queryOf(flags, Date.now()),
+  limit: 20,
+  own: { id: 'log.self', others: ['user', 'channel'] },
+});
 
 export const get: CommandRun = async (context, _flags, ref) => {
-  const row = await (await context.client()).call('log.get', { ref });
+  const row = await logRow(await context.client(), ref);
   context.output.object(row, detailLines(row), String(row.id));
 };
 

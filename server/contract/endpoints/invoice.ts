@@ -13,7 +13,7 @@ export const invoiceEndpoints = [
     method: 'GET',
     path: '/api/invoice/self',
     access: 'user',
-    input: z.object(pagination),
+    input: z.object({ ...pagination, kind: oneOf(invoiceKinds) }),
     output: page(invoiceRowShape),
     summary: { zh: '自己的发票', en: 'Own invoices and credit notes' },
   }),

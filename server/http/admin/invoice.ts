@@ -21,8 +21,8 @@ export const invoiceHandlers: HandlersOf<
 > = {
   'invoice.list': ({ services, input: { p, page_size: size, keyword, user: userId, kind } }) =>
     services.invoices.page({ keyword, userId, kind }, firstPage(p), pageSize(size)),
-  'invoice.list_self': ({ services, actor, input }) =>
-    services.invoices.page({ userId: actor.userId }, firstPage(input.p), pageSize(input.page_size)),
+  'invoice.list_self': ({ services, actor, input: { p, page_size: size, kind } }) =>
+    services.invoices.page({ userId: actor.userId, kind }, firstPage(p), pageSize(size)),
   'invoice.get': async ({ services, actor, input: { number } }) => {
     const owner = await services.invoices.ownerOf(number);
     const isOwn = owner === actor.userId || actor.via === 'local';
