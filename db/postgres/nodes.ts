@@ -113,8 +113,7 @@ export async function begin(
 }
 
 /**
- * Nodes whose life is over lose what they had leased, but for what their open requests hold; of budgets all of it stays as long as
- * one is open that counts in some. @param force epochs that are known
+ * Nodes whose life is over lose what they had leased, but for what their open requests hold. @param force epochs that are known
  * to be gone, such as those of an earlier start of this very node. @returns those that were declared gone now.
  */
 export async function expireNodes(line: Line, force: readonly number[] = []): Promise<number[]> {
@@ -137,11 +136,7 @@ export async function expireNodes(line: Line, force: readonly number[] = []): Pr
     { text: "UPDATE nodes SET state = 'expired' WHERE epoch = ANY($1::bigint[])", values: [list] },
     ...lockLeased(list),
     ...(['account', 'token'] as const).flatMap((kind) => release(kind, list, true)),
-    {
-      text: `DELETE FROM leases l WHERE l.kind = 'budget' AND l.epoch = ANY($1::bigint[])
-        AND NOT EXISTS (SELECT 1 FROM holds h WHERE h.epoch = l.epoch AND strpos(h.log, '"budgets":[') > 0)`,
-      values: [list],
-    },
+    ...keepHeldOfBudgets(list),
     { text: 'COMMIT' },
   ]);
   return epochs;
@@ -181,6 +176,21 @@ function release(kind: 'account' | 'token', epochs: string, held: boolean): Stat
     },
   ];
 }
+
+/** The row of a hold names the budgets in which it counts, three numbers each, and no tokens: where it counts in tokens all of the lease stays. */
+const keepHeldOfBudgets = (epochs: string): Statement[] => [
+  {
+    text: `WITH named AS (SELECT h.epoch, h.estimate, part.id::bigint AS id FROM holds h
+        CROSS JOIN LATERAL unnest(string_to_array(substring(h.log from '"budgets":\\[([0-9,]*)\\]'), ',')) WITH ORDINALITY AS part(id, place)
+        WHERE h.epoch = ANY($1::bigint[]) AND part.place % 3 = 1)
+      UPDATE leases l SET amount = coalesce((SELECT CASE b.unit
+          WHEN 'money' THEN least(l.amount, sum(n.estimate)) WHEN 'requests' THEN least(l.amount, count(*)) ELSE l.amount END
+        FROM named n JOIN budgets b USING (id) WHERE n.epoch = l.epoch AND n.id = l.subject GROUP BY b.unit), 0)::bigint
+      WHERE l.kind = 'budget' AND l.epoch = ANY($1::bigint[])`,
+    values: [epochs],
+  },
+  { text: "DELETE FROM leases WHERE kind = 'budget' AND epoch = ANY($1::bigint[]) AND amount = 0", values: [epochs] },
+];
 
 /** Numbers of earlier starts of a node whose process is gone for certain. */
 export async function earlierEpochs(line: Line, name: string, epoch: number): Promise<number[]> {

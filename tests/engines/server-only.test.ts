@@ -78,6 +78,40 @@ INSERT INTO holds (ref, user_id, token_id, channel_id, estimate, observed, epoch
   expect(await rowsOf(database, 'SELECT leased FROM tokens WHERE id = 4')).toEqual([{ leased: 12 }]);
 });
 
+test('a node that is gone gives back what its open requests do not hold, of each budget', async () => {
+  const units = ['money', 'money', 'requests', 'tokens', 'tokens', 'requests'];
+  const budgets = units.map((unit, at) => `(${at + 1}, 'group', 'g${at}', 'day', '${unit}', 1000, 1, 1)`);
+  const leases = [30, 30, 20, 20, 20, 1].map((amount, at) => `('budget', ${at + 1}, 7, ${amount})`);
+  // What people wrote stands in the same row.
+  const log = (named: string) =>
+    `{"content":"\\"budgets\\":[2,0,0]","other":"{\\"budgets\\":[2]}","budgets":[${named}]}`;
+  const hold = (ref: string, epoch: number, estimate: number, text: string) =>
+    `('${ref}', 1, 0, 1, ${estimate}, 0, ${epoch}, 1, '${text}')`;
+  const holds = [
+    hold('a', 7, 12, log('1,3,0,3,2,1,4,5,2,6,5,1')),
+    hold('b', 7, 5, log('1,0,0,3,2,1,6,5,1')),
+    // Of none, of one that lives, and of one that is no more.
+    hold('c', 7, 9, '{"content":""}'),
+    hold('d', 8, 9, log('2,0,0')),
+    hold('e', 7, 1, log('99,0,0')),
+  ];
+  await fill(`INSERT INTO budgets (id, holder, subject, period, unit, amount, created_at, updated_at) VALUES ${budgets.join()};
+INSERT INTO nodes (epoch, expires_at, node) VALUES (7, now() - interval '1 day', 'gone'), (8, now() + interval '1 day', 'here');
+INSERT INTO leases (kind, subject, epoch, amount) VALUES ${leases.join()}, ('budget', 2, 8, 40);
+INSERT INTO holds (ref, user_id, token_id, channel_id, estimate, observed, epoch, at, log) VALUES ${holds.join()}`);
+  expect(await expireNodes(line)).toEqual([7]);
+  line.close();
+  const kept = await rowsOf(database, 'SELECT subject, epoch, amount FROM leases ORDER BY subject, epoch');
+  expect(kept.map((row) => Object.values(row as object))).toEqual([
+    [1, 7, 17],
+    [2, 8, 40],
+    [3, 7, 2],
+    // A hold does not say how many tokens.
+    [4, 7, 20],
+    [6, 7, 1],
+  ]);
+});
+
 test('a column of secrets that is not known here keeps all of them under their old key', async () => {
   await fill(`${accounts};
 ALTER TABLE channels ADD COLUMN more_sealed text NOT NULL DEFAULT ''`);
