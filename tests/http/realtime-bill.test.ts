@@ -1,8 +1,9 @@
 /** What a conversation costs however it ends. */
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createLedgerStore } from '../../db/ledger/sqlite/store.ts';
 import { openDatabase } from '../../db/open.ts';
+import { Row } from '../../server/billing/balances/open-requests.ts';
 import { recover } from '../../server/billing/ledger/recovery.ts';
 import { systemTimers } from '../../server/contract/timers.ts';
 import type { HttpServer } from '../../server/http/http-server.ts';
@@ -205,6 +206,21 @@ test('a crash in the middle of an answer charges what was delivered', async () =
     { quota: Math.round((6 + 201 * 4) * 2.5), completion_tokens: 201, end_reason: 'recovered' },
   ]);
   await killed.close();
+  leave();
+  await ended();
+});
+
+test('of a conversation that goes on is written down which channel serves it, and its factor', async () => {
+  const id = await gateway.channel(upstream.url, { models: 'own-realtime', setting: '{"channel_factor":0.5}' });
+  await gateway.option('ModelRatio', '{"own-realtime":1}');
+  upstream.script({ answer: (answer) => answer.print('word ') });
+  const rows = vi.spyOn(gateway.balances.money.open, 'begin');
+  const { send, untilEvent, leave } = await converse(key, 'model=own-realtime');
+  send(print('a'));
+  send(ask);
+  await untilEvent('response.output_text.delta');
+  const served = () => [Row.channelId, Row.channelFactor].map((cell) => rows.mock.results[0]?.value?.cells[cell]);
+  await expect.poll(served).toEqual([id, 0.5]);
   leave();
   await ended();
 });

@@ -119,6 +119,6 @@ test('a key, its user, group and site and two labels hold at once, and the row n
 test('the cells of a row do not overlap', () => {
   const numbers = Object.values(emptyUsage).filter((value) => typeof value === 'number').length;
   expect(Row.holders + maxHolders).toBeLessThanOrEqual(Row.tokensHeld);
-  expect(Row.tokensHeld).toBeLessThan(Row.usage);
+  expect(Row.channelFactor).toBeLessThan(Row.usage);
   expect(Row.usage + numbers).toBeLessThanOrEqual(Row.ref);
 });

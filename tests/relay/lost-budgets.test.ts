@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { HolderSlot, holderKey, usedCell } from '../../server/billing/balances/budgets.ts';
 import { Balances, createMoney } from '../../server/billing/balances/money.ts';
-import { allocateRows, createOpenRequests, Row } from '../../server/billing/balances/open-requests.ts';
+import { allocateRows, createOpenRequests } from '../../server/billing/balances/open-requests.ts';
 import { attachMemory, createMemory, type Memory } from '../../server/billing/balances/shared-memory.ts';
 import type { Ledger, LedgerCommand } from '../../server/billing/ledger/commands.ts';
 import type { BudgetSnapshot } from '../../server/contract/budgets.ts';
@@ -156,47 +156,31 @@ test('a process that follows another holds what that one’s requests hold of bu
 });
 
 test.each([
-  ['half of it at a channel of factor 0.5', 7, 250],
-  ['the price at another channel', 8, 500],
-])('what a lost thread delivered costs by the channel that served: %s', async (_name, channelId, amount) => {
-  const all = site();
-  const plain = {
-    ...{
-      name: 'c',
-      type: 1,
-      keys: ['k'],
-      baseUrl: '',
-      organization: '',
-      other: '',
-      models: ['m'],
-      groups: ['default'],
-    },
-    ...{ priority: 0, weight: 0, status: 1, autoBan: true, tag: '', testModel: '' },
-    ...{ modelMapping: {}, statusCodeMapping: {}, paramOverride: {} },
-  };
-  const channels = [
-    { ...plain, id: 7, setting: { channel_factor: 0.5 } },
-    { ...plain, id: 8, setting: {} },
-  ];
-  const removed = { users: [], tokens: [], channels: [] };
-  all.state.apply({ kind: 'delta', seq: 2, users: [], tokens: [], channels, options: {}, removed });
-  const thread = threadOf(all, (memory) => memory);
-  const account = thread.account(1, 0);
-  const open = thread.money.open.begin(account, started);
-  if (open === null) throw new Error('no rows');
-  account.reserve(800, { max: 800, budget: 800, open });
-  open.delivered(3);
-  open.cells[Row.channelId] = channelId;
-  const commands: LedgerCommand[] = [];
-  const ledger: Ledger = {
-    execute: async (command) => {
-      commands.push(command);
-      return { status: 'done' };
-    },
-    healthy: () => ({ ok: true }),
-  };
-  const { balances, state, rows } = all;
-  const lost = { balances, state, ledger, now: () => 86_400_000, pause: async () => undefined };
-  await (await endLost(lost, 1, [rows])).written;
-  expect(commands.filter(({ type }) => type === 'settle')).toMatchObject([{ amount }]);
-});
+  ['half of it at a factor of 0.5', 0.5, 250],
+  ['twice as much at a factor of 2', 2, 1000],
+  ['the price where there is none', 1, 500],
+])(
+  'what a lost thread delivered costs by the channel that served, which is gone: %s',
+  async (_name, factor, amount) => {
+    const all = site();
+    const thread = threadOf(all, (memory) => memory);
+    const account = thread.account(1, 0);
+    const open = thread.money.open.begin(account, started);
+    if (open === null) throw new Error('no rows');
+    account.reserve(800, { max: 800, budget: 800, open });
+    open.servedBy(7, factor);
+    open.delivered(3);
+    const commands: LedgerCommand[] = [];
+    const ledger: Ledger = {
+      execute: async (command) => {
+        commands.push(command);
+        return { status: 'done' };
+      },
+      healthy: () => ({ ok: true }),
+    };
+    const { balances, state, rows } = all;
+    const lost = { balances, state, ledger, now: () => 86_400_000, pause: async () => undefined };
+    await (await endLost(lost, 1, [rows])).written;
+    expect(commands.filter(({ type }) => type === 'settle')).toMatchObject([{ amount, channelId: 7 }]);
+  },
+);

@@ -1,6 +1,7 @@
 /** What a crash charges for an answer that is under way: as much as if it had broken off there. */
 import type { ServerResponse } from 'node:http';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Row } from '../../server/billing/balances/open-requests.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { silentWave } from '../support/recording-parts.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
@@ -123,3 +124,22 @@ test.each([
   const noted = await observed();
   expect(await breakOff()).toBe(noted);
 });
+
+test.each([
+  ['a chat', '/v1/chat/completions', question('hi'), 'text/event-stream', frame('one')],
+  ['speech', '/v1/audio/speech', speech, 'audio/mpeg', 'sound of some length'],
+])(
+  'with %s that is under way is written down which channel serves it, and its factor',
+  async (_what, path, body, type, piece) => {
+    gateway = await createTestGateway({ limits: { checkpointMs: day } });
+    const fields = { models: 'gpt-4o-mini,tts-1', setting: '{"channel_factor":0.25}' };
+    const id = await gateway.channel(upstream.url, fields);
+    ({ key } = await gateway.token());
+    const rows = vi.spyOn(gateway.balances.money.open, 'begin');
+    const served = () => [Row.channelId, Row.channelFactor].map((cell) => rows.mock.results[0]?.value?.cells[cell]);
+    begin(type, piece);
+    await send(path, body);
+    await expect.poll(served, { timeout: 3000 }).toEqual([id, 0.25]);
+    await breakOff();
+  },
+);

@@ -505,7 +505,7 @@ function live(
     account.reserve(1000, { max: 5000, budget: 5000, limits: site.principal.token?.limits ?? null, open: row });
     open.push({ row, ref, admission, held: 1000 });
     if (random() < 0.5) {
-      row.servedBy(3);
+      row.servedBy(3, 1);
       row.delivered(1 + Math.floor(random() * 100));
     }
   }
@@ -604,10 +604,11 @@ test('visits are counted of users who come when they are counted already, in oth
 test('what is known of a request while it runs lies in its row', () => {
   const { memory, open } = createMoney(createMemory());
   const row = openRequestAt(memory, [...rowsIn(allocateRows(memory))][0] ?? 0);
-  row.servedBy(5);
+  row.servedBy(5, 2);
   row.delivered(2);
-  row.servedBy(6);
+  row.servedBy(6, 0.5);
   row.delivered(5);
-  expect([memory.get(row.row + Row.channelId), memory.get(row.row + Row.delivered)]).toEqual([6, 5]);
+  const cells = [Row.channelId, Row.channelFactor, Row.delivered].map((cell) => memory.get(row.row + cell));
+  expect(cells).toEqual([6, 0.5, 5]);
   expect(open.free()).toBe(0);
 });

@@ -44,11 +44,13 @@ export const Row = {
   holders: 23,
   /** Tokens that budgets hold for it. */
   tokensHeld: 30,
+  /** On all that it costs at the channel that serves; 0 = none has delivered. */
+  channelFactor: 31,
   /** What was used by the last note of it. */
-  usage: 31,
-  ref: 47,
-  model: 55,
-  groupName: 95,
+  usage: 32,
+  ref: 48,
+  model: 56,
+  groupName: 96,
 } as const;
 /** The key, its end user, the user, the group, the labels and the site. */
 export const maxHolders = 5 + maxLabels;
@@ -132,9 +134,10 @@ export class OpenRequest {
     cells[Row.groupUnits] = this.memory.write(row + Row.groupName, group, groupUnits);
   }
 
-  /** The channel whose response is delivered. */
-  servedBy(channelId: number): void {
+  /** The channel whose response is delivered. @param factor on what its requests cost: the channel may be gone when it is asked for. */
+  servedBy(channelId: number, factor: number): void {
     this.cells[Row.channelId] = channelId;
+    this.cells[Row.channelFactor] = factor;
   }
 
   /** @param frames that went out so far; no lock, one store. */

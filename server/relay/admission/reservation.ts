@@ -4,7 +4,7 @@ import type { Account, BudgetsSpent, ReserveRefusal, ReserveResult } from '../..
 import { type AllowanceShare, noAllowance } from '../../billing/balances/allowance.ts';
 import { type BudgetedHolder, partsOf } from '../../billing/balances/budgets.ts';
 import type { Balances } from '../../billing/balances/money.ts';
-import { noRow, type OpenRequest, Row } from '../../billing/balances/open-requests.ts';
+import { noRow, type OpenRequest } from '../../billing/balances/open-requests.ts';
 import {
   type Ledger,
   type LedgerResult,
@@ -593,13 +593,15 @@ export class Reservation {
   /** So much more of the response has gone out; costs next to nothing. */
   delivered(frames: number, channel: ChannelSnapshot): void {
     if (this.finished !== null) return;
-    const { cells } = this.open;
-    if (channel.id !== this.channelId) {
-      this.channelId = channel.id;
-      cells[Row.channelId] = channel.id;
-    }
+    this.servedBy(channel);
     this.frames += frames;
-    cells[Row.delivered] = this.frames;
+    this.open.delivered(this.frames);
+  }
+
+  private servedBy({ id, setting }: ChannelSnapshot): void {
+    if (id === this.channelId) return;
+    this.channelId = id;
+    this.open.servedBy(id, channelFactorIn(setting));
   }
 
   /** Ends the request's money. Later calls do nothing. Resolves when durable, or after the ceiling where the operator set one. */
@@ -727,6 +729,7 @@ export class Reservation {
     if (this.finished !== null || this.free) return;
     const prices = pricesAt(plan.prices, channel);
     const amount = quotaOf(usage, prices);
+    this.servedBy(channel);
     this.open.used(usage);
     const unended: Omit<Finish, 'usage'> = {
       endReason: 'recovered',

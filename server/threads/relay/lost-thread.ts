@@ -11,7 +11,7 @@ import { groupStripe, holderStripe, userStripe } from '../../billing/balances/sh
 import { RateSlot } from '../../billing/balances/slot.ts';
 import type { Ledger, LedgerCommand, LogEntry } from '../../billing/ledger/commands.ts';
 import { LogType } from '../../contract/enum.ts';
-import { atFactor, channelFactorIn } from '../../contract/pricing/channel-factor.ts';
+import { atFactor } from '../../contract/pricing/channel-factor.ts';
 import {
   chargedOf,
   chargeOf,
@@ -159,8 +159,7 @@ function pendingOf(deps: LostDeps, row: number): PendingBill {
   const { model, group, userGroup } = namesOf(deps, row);
   const tables = deps.state.settings.priceTables;
   const found = resolvePrices(tables, model, { group, userGroup, acceptUnset: true });
-  const factor = channelFactorIn(deps.state.channel(get(Row.channelId))?.setting ?? {});
-  const prices = found === null ? null : atFactor(found, factor);
+  const prices = found === null ? null : atFactor(found, get(Row.channelFactor) || 1);
   if (get(Row.state) === RowState.ended) {
     const amount = get(Row.charged);
     const carried = get(Row.carried);
