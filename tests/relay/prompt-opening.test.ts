@@ -116,3 +116,10 @@ test.each<readonly [string, ParsedRequest['protocol'], Body]>([
 ])('nothing is known of a request that names %s', (_name, protocol, body) => {
   expect(opening(protocol, body)).toBe(null);
 });
+
+test.each<readonly [string, ParsedRequest['protocol'], Body]>([
+  ['Responses', 'openai-responses', { input: 'x', previous_response_id: null, conversation: null, prompt: null }],
+  ['Messages', 'anthropic-messages', { ...claude, container: null }],
+])('%s: a member that is null names nothing', (_name, protocol, body) => {
+  expect(opening(protocol, body)?.parts.length).toBeGreaterThan(0);
+});
