@@ -34,7 +34,8 @@ export function RequestPreview({ channel, model }: RequestPreviewProps) {
     setFound(null);
     setFailure('');
     try {
-      setFound(await call('route.preview', { channel, body }));
+      // Without a body, a short chat with the model.
+      setFound(await call('route.preview', body.trim() === '' ? { channel, model } : { channel, body }));
     } catch (error) {
       setFailure(messageOf(error));
     }
