@@ -237,6 +237,8 @@ test('a declarative file says what is not taken, an export has it, and what was 
   const stored = async () => ((await call('channel.unsupported', { id: channel })) as Row[]).map((row) => row.member);
   expect(await apply([`m ${member}`])).toMatchObject([{ action: 'update', fields: ['unsupported: 0 → 1'] }]);
   expect(await apply([`m ${member}`])).toMatchObject([{ action: 'unchanged' }]);
+  // Blanks around and between name nothing else, and a line twice is one.
+  expect(await apply([` m   ${member} `, `m ${member}`])).toMatchObject([{ action: 'unchanged' }]);
   expect(await apply(undefined)).toMatchObject([{ action: 'unchanged' }]);
   expect(await stored()).toEqual(['openai-chat:metadata', member]);
   const site = (await call('provision.export', {})) as { channels: { name: string; unsupported?: string[] }[] };
@@ -244,6 +246,17 @@ test('a declarative file says what is not taken, an export has it, and what was 
   expect(await apply([])).toMatchObject([{ fields: ['unsupported: 1 → 0'] }]);
   expect(await stored()).toEqual(['openai-chat:metadata']);
   await expect(apply(['m openai-chat:messages'])).rejects.toMatchObject({ code: 'params_invalid' });
+  await expect(apply([member])).rejects.toMatchObject({ code: 'params_invalid' });
+});
+
+test.each([
+  ['a member that may not be left out', { model: 'm', member: 'openai-chat:messages' }],
+  ['a member of no model', { model: '', member }],
+])('where one of several is %s, none is stored', async (_name, wrong) => {
+  const channel = await gateway.channel(upstream.url, { models: 'm' });
+  const stored = call('channel.unsupported_store', { id: channel, members: [{ model: 'm', member }, wrong] });
+  await expect(stored).rejects.toMatchObject({ code: 'params_invalid' });
+  expect(await call('channel.unsupported', { id: channel })).toEqual([]);
 });
 
 test('who confirmed or probed what stands in the audit log', async () => {

@@ -20,7 +20,7 @@ import { removableNamed, toolTypeMember } from '../../providers/knowledge/remova
 
 const usersOf = ({ users }: Pick<UnsupportedRow, 'users'>): string[] => (users === '' ? [] : users.split(','));
 
-/** A type of tools is told as a function, everything else is left out. */
+/** What the upstream gets instead: a function for a type of tools, nothing for everything else. */
 const demandOf = (member: string): string => (member.includes(`:${toolTypeMember}=`) ? 'function' : 'absent');
 
 /** @param now epoch milliseconds. */
@@ -87,7 +87,7 @@ export function createUnsupportedMembers({
     /** An upstream refused members to a user and took the request without them. */
     note(report: RefusalReport): Promise<void> {
       const done = last.then(() => noteOne(report));
-      // reason: whoever reported it hears of it; the next report is another matter.
+      // reason: the caller of this report gets the failure; the next report starts afresh.
       last = done.catch(() => undefined);
       return done;
     },
@@ -102,7 +102,7 @@ export function createUnsupportedMembers({
       if (!(await repository.remove(key)))
         throw new AppError('not_found', { what: `unsupported ${key.model} ${key.member}` });
     },
-    /** Rows of the channel's own. @throws AppError params_invalid for a member that may not be left out, or where there is no room. */
+    /** Rows of the channel's own. @throws AppError params_invalid for a member that may not be left out, then none is stored; or where there is no room. */
     async store(
       channelId: number,
       source: Exclude<UnsupportedSource, 'learnt'>,
@@ -110,7 +110,10 @@ export function createUnsupportedMembers({
     ) {
       const at = seconds();
       for (const { model, member } of members) {
+        if (model === '') throw new AppError('params_invalid', { detail: `model: ${member}` });
         if (removableNamed(member) === null) throw new AppError('params_invalid', { detail: `member: ${member}` });
+      }
+      for (const { model, member } of members) {
         const key = { channel_id: channelId, model, member };
         const known = await repository.find(key);
         if (known !== undefined) {
@@ -126,12 +129,13 @@ export function createUnsupportedMembers({
       }
     },
     /** Its rows that were not learnt are these, `gpt-5.1 openai-chat:temperature`. @returns what they were, null = the same. @throws AppError params_invalid */
-    async replaceOwn(channelId: number, members: readonly string[]): Promise<string[] | null> {
+    async replaceOwn(channelId: number, texts: readonly string[]): Promise<string[] | null> {
+      const members = new Map(texts.map(parsedUnsupported).map((one) => [unsupportedText(one), one]));
       const own = (await repository.list(channelId)).filter(({ source }) => source !== 'learnt');
       const before = own.map(unsupportedText);
-      if (before.length === new Set(members).size && before.every((text) => members.includes(text))) return null;
-      for (const row of own) if (!members.includes(unsupportedText(row))) await repository.remove(row);
-      await service.store(channelId, 'hand', members.map(parsedUnsupported));
+      if (before.length === members.size && before.every((text) => members.has(text))) return null;
+      for (const row of own) if (!members.has(unsupportedText(row))) await repository.remove(row);
+      await service.store(channelId, 'hand', [...members.values()]);
       return before;
     },
     deleteExpired: (): Promise<void> => repository.removeExpired(seconds()),
