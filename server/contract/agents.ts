@@ -201,6 +201,12 @@ const aiderEnvironment = ({ url, key, model }: AgentSettings): Readonly<Record<s
   ...ifSet('AIDER_MODEL', model === '' ? '' : `openai/${model}`),
 });
 
+/** The chosen model first; those that write no text are of no use to an agent. */
+const writingModels = ({ models, model }: Pick<AgentSettings, 'models' | 'model'>): readonly string[] =>
+  [...new Set([model, ...models])].filter((name) => name !== '' && writesText(name));
+
+const sonnetFirst = [/^claude-.*sonnet/, /^claude/, /^gpt-5/, /^gpt/];
+
 const clineFile = '~/.cline/data/settings/providers.json';
 /** As `cline auth` 3.0.65 writes it; without the version and the day it reads nothing of the file. */
 const clineProvider = ({ url, model }: Pick<AgentSettings, 'url' | 'model'>, key: string) => ({
@@ -212,11 +218,16 @@ const clineProvider = ({ url, model }: Pick<AgentSettings, 'url' | 'model'>, key
 const continueFile = '~/.continue/config.yaml';
 /** https://docs.continue.dev/reference: the first three members are required. */
 const continueHead = { name: 'Local config', version: '1.0.0', schema: 'v1' };
-const continueModels = ({ url, models, model }: Pick<AgentSettings, 'url' | 'models' | 'model'>, key: string) =>
-  [...new Set([model, ...models])]
-    .filter((name) => name !== '' && writesText(name))
+const continueModels = (settings: Pick<AgentSettings, 'url' | 'models' | 'model'>, key: string) =>
+  writingModels(settings)
     .slice(0, maxListed)
-    .map((name) => ({ name: `gateway ${name}`, provider: 'openai', model: name, apiBase: `${url}/v1`, apiKey: key }));
+    .map((name) => ({
+      name: `gateway ${name}`,
+      provider: 'openai',
+      model: name,
+      apiBase: `${settings.url}/v1`,
+      apiKey: key,
+    }));
 /** Of a list that people choose from. */
 const maxListed = 20;
 
@@ -224,14 +235,12 @@ const zedKey = 'GATEWAY_API_KEY';
 const zedFile = '~/.config/zed/settings.json';
 /** It wants a window for each model and shortens conversations by it. https://zed.dev/docs/ai/llm-providers */
 const zedWindow = 128_000;
-const zedProvider = ({ url, models, model, limits = {} }: Omit<AgentSettings, 'key'>) => ({
-  api_url: `${url}/v1`,
-  available_models: [...new Set([model, ...models])]
-    .filter((name) => name !== '' && writesText(name))
-    .map((name) => {
-      const size = limits[name];
-      return { name, max_tokens: size?.context ?? zedWindow, ...(size && { max_output_tokens: size.output }) };
-    }),
+const zedProvider = ({ limits = {}, ...settings }: Omit<AgentSettings, 'key'>) => ({
+  api_url: `${settings.url}/v1`,
+  available_models: writingModels(settings).map((name) => {
+    const size = limits[name];
+    return { name, max_tokens: size?.context ?? zedWindow, ...(size && { max_output_tokens: size.output }) };
+  }),
 });
 const zedModel = (model: string) => ({ provider: 'gateway', model });
 
@@ -459,7 +468,7 @@ export const agents: readonly Agent[] = [
     label: 'Cline',
     program: 'cline',
     package: 'cline',
-    prefers: [/^claude-.*sonnet/, /^claude/, /^gpt-5/, /^gpt/],
+    prefers: sonnetFirst,
     unset: [],
     always: (settings) => ({
       files: [
@@ -494,7 +503,7 @@ export const agents: readonly Agent[] = [
     label: 'Continue',
     program: 'cn',
     package: '@continuedev/cli',
-    prefers: [/^claude-.*sonnet/, /^claude/, /^gpt-5/, /^gpt/],
+    prefers: sonnetFirst,
     unset: [],
     always: (settings) => ({
       files: [
@@ -526,7 +535,7 @@ export const agents: readonly Agent[] = [
     name: 'zed',
     label: 'Zed',
     program: 'zed',
-    prefers: [/^claude-.*sonnet/, /^claude/, /^gpt-5/, /^gpt/],
+    prefers: sonnetFirst,
     unset: [],
     always: (settings) => ({
       environment: { [zedKey]: settings.key },
