@@ -55,7 +55,7 @@ export const paymentRows: readonly CommandRow[] = [
     examples: [
       'payment refund USR1NO0123456789ab1790000000',
       'payment refund USR1NO0123456789ab1790000000 --money 3.50',
-      'payment refund USR1NO0123456789ab1790000000 --money 3.50 --refunded 0.00',
+      'payment refund USR1NO0123456789ab1790000000 --money 3.5 --refunded 0',
     ],
     load: async () => (await import('./payment.ts')).refund,
   },
