@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { exitCodes } from '../../cli/commands/help/topics.ts';
 import { commands } from '../../cli/commands/index.ts';
-import { everywhere, onMachine, printsKeys } from '../cli/every-command.ts';
+import { everywhere, onMachine, printsFile, printsKeys } from '../cli/every-command.ts';
 import { createSandbox, freePort, type Ran, type Sandbox, setUp } from './support.ts';
 
 let shared: Sandbox;
@@ -54,8 +54,7 @@ function judge(args: readonly string[], ran: Ran): void {
 test('with --json there is JSON on stdout or nothing, and a failure is JSON on stderr', async () => {
   const { sandbox, calls } = await site();
   const called = new Set<string>();
-  // A file for other programs is that file, whatever form is asked for.
-  for (const args of calls.filter((one) => one[0] !== 'exec' && !one.includes('--focus'))) {
+  for (const args of calls.filter((one) => one[0] !== 'exec' && !printsFile(one))) {
     const ran = await sandbox.run([...args, '--json']);
     const said = args.join(' ');
     judge(args, ran);

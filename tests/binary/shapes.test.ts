@@ -8,7 +8,7 @@ import { nameNumber } from '../../db/ledger/names.ts';
 import { openDatabase } from '../../db/open.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { startPracticeUpstream } from '../../server/practice/upstream.ts';
-import { everywhere, onMachine } from '../cli/every-command.ts';
+import { everywhere, onMachine, printsFile } from '../cli/every-command.ts';
 import { createRunner, type Runner } from '../cli/runner.ts';
 
 /** Regenerate with GATEWAY_RECORD_SHAPES=1 after adding fields. */
@@ -121,9 +121,6 @@ const elsewhere = [
   'context rm',
 ];
 
-/** They print files for other programs, whatever form is asked for. */
-const rawExports: ReadonlySet<string> = new Set(['--focus', '--csv']);
-
 test('every command answers with JSON of the recorded shape', async () => {
   const shapes: Record<string, Shape> = {};
   const details = { file, upstream: upstream.url };
@@ -153,7 +150,7 @@ test('every command answers with JSON of the recorded shape', async () => {
   const failed = new Map<string, string>();
   const check = async (on: Runner, args: readonly string[]): Promise<void> => {
     const name = nameOf(args);
-    if (args.some((word) => rawExports.has(word))) return;
+    if (printsFile(args)) return;
     try {
       const text = await on.run([...args, '--json=']);
       const value: unknown =

@@ -37,11 +37,12 @@ export interface Stage {
 /** @param env of the gateway, over a sandbox's own. */
 export async function openStage(env: Record<string, string> = {}): Promise<Stage> {
   mkdirSync(shots, { recursive: true });
+  // First, because a machine without Chromium ends here, before anything is started.
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: quiet });
   const sandbox = createSandbox();
   const upstream = (await sandbox.start(['mock-upstream', '--port', String(freePort())])).line;
   const url = (await sandbox.start(['serve', '--port', String(freePort())], env)).line.replace('URL: ', '');
   const { setup_link: setupLink } = JSON.parse((await sandbox.run(['status', '--json'])).out) as { setup_link: string };
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: quiet });
   const complaints: string[] = [];
   return {
     sandbox,

@@ -267,6 +267,9 @@ export function onMachine({ file }: Facts): readonly (readonly string[])[] {
   ];
 }
 
+/** They print a file for other programs, whatever form is asked for. */
+export const printsFile = (args: readonly string[]): boolean => args.includes('--focus') || args.includes('--csv');
+
 /** What commands say on purpose: keys that were just made or asked for. */
 export const printsKeys = (args: readonly string[]): boolean =>
   /^(token (create|rotate|show-key)|access-token create|env|agents)/.test(args.join(' '));

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase } from '../../db/open.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { startPracticeUpstream } from '../../server/practice/upstream.ts';
-import { everywhere } from '../cli/every-command.ts';
+import { everywhere, printsFile } from '../cli/every-command.ts';
 import { createRunner, type Runner } from '../cli/runner.ts';
 
 const main = resolve(import.meta.dirname, '../../cli/main.ts');
@@ -118,7 +118,7 @@ function alike(value: unknown, name = ''): unknown {
 async function answer(runner: Runner, args: readonly string[]): Promise<unknown> {
   try {
     const text = await runner.run([...args, '--json=']);
-    return text === '' ? '' : alike(JSON.parse(text));
+    return text === '' || printsFile(args) ? text : alike(JSON.parse(text));
   } catch (error) {
     if (error instanceof AppError) return { error: error.code, exit: error.row.exit };
     throw error;
