@@ -265,6 +265,13 @@ const openaiResponses = ['openai', 'azure'].flatMap((provider) =>
       'https://github.com/google-deepmind/concordia/issues/164',
       thoughtless,
     ],
+    // Claude Code warms up with a limit of one.
+    [
+      'max_output_tokens',
+      { kind: 'atLeast', value: 16 },
+      'https://github.com/BerriAI/litellm/pull/31536',
+      { translatedOnly: true },
+    ],
   ]),
 );
 
