@@ -5,18 +5,21 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { rowRules } from '../../server/practice/row-rules.ts';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { allCodecs, codecFor } from '../../server/protocols/registry.ts';
 import { withinLimits } from '../../server/protocols/shared/model-limits.ts';
 import { portableName } from '../../server/protocols/shared/tools.ts';
 import { unknownTarget } from '../../server/protocols/target.ts';
 import { encodeRequest as converse } from '../../server/providers/adapters/converse-request.ts';
-import { rowRules } from '../../server/practice/row-rules.ts';
 import { rulesFor, withinRules } from '../../server/providers/knowledge/apply.ts';
 import { isSystemFirst } from '../../server/providers/knowledge/message-order.ts';
 import { modelRows } from '../../server/providers/knowledge/models.ts';
 import { providerRows } from '../../server/providers/knowledge/providers.ts';
 import { targetFor } from '../../server/providers/knowledge/target.ts';
+import { firstRefusal } from '../doubles/rule.ts';
+import { sealsOf } from '../doubles/seal.ts';
+import { doubles } from '../doubles/table.ts';
 import {
   type Conversation,
   conversationOf,
@@ -26,9 +29,6 @@ import {
   toolNames,
   undeclaredIn,
 } from '../support/conversations.ts';
-import { firstRefusal } from '../doubles/rule.ts';
-import { sealsOf } from '../doubles/seal.ts';
-import { doubles } from '../doubles/table.ts';
 import { figure } from '../support/figure.ts';
 import { often } from '../support/often.ts';
 

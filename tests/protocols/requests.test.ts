@@ -540,7 +540,11 @@ test.each([true, false])('Cohere hears nothing of a failed tool, and its client 
 });
 
 test('a thought before a call reaches Cohere as one, and the words before it as their plan', () => {
-  const calling = [{ type: 'thinking', thinking: 'I wonder', signature: '' }, { type: 'text', text: 'I look.' }, use('a')];
+  const calling = [
+    { type: 'thinking', thinking: 'I wonder', signature: '' },
+    { type: 'text', text: 'I look.' },
+    use('a'),
+  ];
   const { made, dropped } = translated('anthropic-messages', 'cohere-chat', {
     model: 'command-a-reasoning-08-2025',
     max_tokens: 10,

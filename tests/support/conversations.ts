@@ -74,8 +74,7 @@ const hasRoles = (client: ProtocolId): boolean => client !== 'gemini-generate';
 const isNameless = (client: ProtocolId): boolean => client === 'ollama-chat';
 
 /** Pictures stand in the results of calls. */
-const showsResults = (client: ProtocolId): boolean =>
-  client === 'anthropic-messages' || client === 'openai-responses';
+const showsResults = (client: ProtocolId): boolean => client === 'anthropic-messages' || client === 'openai-responses';
 
 class Composer {
   readonly turns: Turn[] = [];
@@ -231,10 +230,7 @@ function messagesTurn(turn: Turn): Item {
     case 'picture':
       return {
         role: 'user',
-        content: [
-          { type: 'text', text: turn.text },
-          pngBlock,
-        ],
+        content: [{ type: 'text', text: turn.text }, pngBlock],
       };
     case 'thought':
       return {
@@ -270,10 +266,7 @@ function responsesItems(turn: Turn): readonly Item[] {
       return [
         {
           role: 'user',
-          content: [
-            { type: 'input_text', text: turn.text },
-            pngPart,
-          ],
+          content: [{ type: 'input_text', text: turn.text }, pngPart],
         },
       ];
     case 'thought':
