@@ -188,7 +188,12 @@ test('tool choice, schemas and single calls', () => {
     { type: 'any' },
     [{ name: 'g', input_schema: { type: 'object', properties: {} } }],
   ]);
-  const schema = { type: 'object', properties: { n: { type: 'number' } }, additionalProperties: false };
+  const schema = {
+    type: 'object',
+    properties: { n: { type: 'number' } },
+    required: ['n'],
+    additionalProperties: false,
+  };
   const format = { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } };
   const there = chat({ ...requested, response_format: format }).made;
   expect(there.output_config.format).toEqual({ type: 'json_schema', schema });
