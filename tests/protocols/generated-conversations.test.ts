@@ -5,7 +5,6 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { rowRules } from '../../server/practice/row-rules.ts';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { allCodecs, codecFor } from '../../server/protocols/registry.ts';
 import { withinLimits } from '../../server/protocols/shared/model-limits.ts';
@@ -14,12 +13,7 @@ import { unknownTarget } from '../../server/protocols/target.ts';
 import { encodeRequest as converse } from '../../server/providers/adapters/converse-request.ts';
 import { rulesFor, withinRules } from '../../server/providers/knowledge/apply.ts';
 import { isSystemFirst } from '../../server/providers/knowledge/message-order.ts';
-import { modelRows } from '../../server/providers/knowledge/models.ts';
-import { providerRows } from '../../server/providers/knowledge/providers.ts';
 import { targetFor } from '../../server/providers/knowledge/target.ts';
-import { firstRefusal } from '../doubles/rule.ts';
-import { sealsOf } from '../doubles/seal.ts';
-import { doubles } from '../doubles/table.ts';
 import {
   type Conversation,
   conversationOf,
@@ -31,6 +25,7 @@ import {
 } from '../support/conversations.ts';
 import { figure } from '../support/figure.ts';
 import { often } from '../support/often.ts';
+import { strictHost } from '../support/strict-hosts.ts';
 
 type Upstream = ProtocolId | 'converse';
 
@@ -109,15 +104,8 @@ const vendors: Readonly<Record<Upstream, readonly [double: string, model: string
   converse: ['bedrock', 'amazon.nova-pro-v1:0'],
 };
 
-const sharedRules = rowRules(modelRows, providerRows);
-const strict = Object.fromEntries(
-  Object.entries(vendors).map(([to, [name, model]]) => {
-    const double = doubles.find((one) => one.name === name);
-    const door = double?.doors.find(({ wire, stream }) => wire.id === to && stream !== true);
-    if (double === undefined || door === undefined) throw new Error(`no double of ${to}`);
-    const rules = [...door.rules, ...sharedRules(double.slug, door.wire.id)];
-    return [to, { rules, slug: double.slug, model, seals: sealsOf(double.maker) }];
-  }),
+const strict = new Map(
+  Object.entries(vendors).map(([to, [name, model]]) => [to, { model, host: strictHost(name, to as Upstream, model) }]),
 );
 
 interface Sent {
@@ -139,16 +127,11 @@ function sentTo(to: Upstream, client: ProtocolId, body: Item, slug: string, mode
 
 /** What the vendor would say, and what of the conversation is gone without a word. */
 function faultsAt(to: Upstream, client: ProtocolId, conversation: Conversation): readonly unknown[] {
-  const host = strict[to];
-  if (host === undefined) return [to];
-  const { rules, slug, model, seals } = host;
-  const { made, dropped } = sentTo(to, client, conversation.body, slug, model);
+  const vendor = strict.get(to);
+  if (vendor === undefined) return [to];
+  const { made, dropped } = sentTo(to, client, conversation.body, vendor.host.slug, vendor.model);
   const text = JSON.stringify(made);
-  const refusal = firstRefusal(rules, {
-    ...{ model, seals, stream: false, headers: new Headers({ 'anthropic-version': '2023-06-01' }) },
-    // As it is read from the wire: what is undefined is not there.
-    body: JSON.parse(text) as Item,
-  });
+  const refusal = vendor.host.refusal(text);
   const lost = conversation.words.filter((word) => !text.includes(word));
   return [...(refusal === null ? [] : [refusal]), ...lost, ...undeclaredIn(conversation, text, dropped)];
 }

@@ -1,10 +1,13 @@
 /** Parameters that one maker takes and another refuses: they reach each within its bounds, and what changed is declared. */
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
-import { codecFor } from '../../server/protocols/registry.ts';
+import { allCodecs, codecFor } from '../../server/protocols/registry.ts';
 import { encodeRequest as converse } from '../../server/providers/adapters/converse-request.ts';
 import { rulesFor, withinRules } from '../../server/providers/knowledge/apply.ts';
 import { targetFor } from '../../server/providers/knowledge/target.ts';
+import { often } from '../support/often.ts';
+import { strictHost } from '../support/strict-hosts.ts';
 
 type Item = Record<string, unknown>;
 
@@ -160,4 +163,138 @@ describe('a schema is followed strictly by OpenAI where it leaves nothing open',
     expect(made.response_format).toMatchObject({ json_schema: { strict: true } });
     expect(dropped.filter((line) => line.includes('strict'))).toEqual([]);
   });
+});
+
+const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
+/** Ends of the range more often than what lies between. */
+const share = (min: number, max: number) =>
+  maybe(
+    fc.oneof(
+      fc.constantFrom(min, max),
+      fc.integer({ min: min * 100, max: max * 100 }).map((cents) => cents / 100),
+    ),
+  );
+const whole = (min: number, max: number) => maybe(fc.integer({ min, max }));
+const stops = (most: number) => maybe(fc.array(fc.constantFrom('END', '\n', ' ', 'a', 'b', 'c'), { maxLength: most }));
+const openSchema = { type: 'object', properties: { a: { type: 'string' }, b: {} }, required: ['a'] };
+const partlyOpen = { ...openSchema, additionalProperties: false };
+const closedSchema = { ...partlyOpen, required: ['a', 'b'] };
+const tool = { name: 'f', description: 'd' };
+const nested = (parameters: unknown) => [{ type: 'function', function: { ...tool, parameters } }];
+const question = { role: 'user', content: 'Answer in JSON.' };
+
+/** What clients of a dialect may write; a choice of tools stands beside tools alone. */
+const written: Readonly<Record<ProtocolId, fc.Arbitrary<Item>>> = {
+  'openai-chat': fc.record<Item>({
+    ...{ temperature: share(0, 2), top_p: share(0, 1), n: whole(1, 3), seed: whole(-9, 9), stop: stops(4) },
+    ...{ frequency_penalty: share(-2, 2), presence_penalty: share(-2, 2), max_tokens: whole(1, 40_000) },
+    ...{ top_k: whole(0, 1000), user: maybe(fc.constant('u')), parallel_tool_calls: maybe(fc.boolean()) },
+    tools: maybe(fc.constant(nested(closedSchema))),
+    tool_choice: maybe(fc.constantFrom('auto', 'none', 'required', { type: 'function', function: { name: 'f' } })),
+    response_format: maybe(fc.constantFrom({ type: 'text' }, { type: 'json_object' })),
+    messages: fc.constant([question]),
+  }),
+  'openai-responses': fc.record<Item>({
+    ...{ temperature: share(0, 2), top_p: share(0, 1), max_output_tokens: whole(16, 40_000) },
+    tools: maybe(fc.constant([{ type: 'function', ...tool, parameters: closedSchema, strict: true }])),
+    tool_choice: maybe(fc.constantFrom('auto', 'none', 'required', { type: 'function', name: 'f' })),
+    text: maybe(fc.constantFrom({ format: { type: 'json_object' } }, { verbosity: 'low' })),
+    input: fc.constant('Answer in JSON.'),
+  }),
+  'anthropic-messages': fc.record<Item>({
+    ...{ temperature: share(0, 1), top_p: share(0, 1), top_k: whole(1, 1000), stop_sequences: stops(8) },
+    max_tokens: fc.integer({ min: 1, max: 40_000 }),
+    tools: maybe(fc.constantFrom(openSchema, closedSchema).map((schema) => [{ ...tool, input_schema: schema }])),
+    tool_choice: maybe(
+      fc.constantFrom({ type: 'auto' }, { type: 'any' }, { type: 'none' }, { type: 'tool', name: 'f' }),
+    ),
+    output_config: maybe(
+      fc.constantFrom(partlyOpen, closedSchema).map((schema) => ({ format: { type: 'json_schema', schema } })),
+    ),
+    messages: fc.constant([question]),
+  }),
+  'gemini-generate': fc.record<Item>({
+    generationConfig: fc.record<Item>({
+      ...{ temperature: share(0, 2), topP: share(0, 1), topK: whole(1, 1000), stopSequences: stops(5) },
+      ...{ presencePenalty: share(-2, 2), frequencyPenalty: share(-2, 2), seed: whole(0, 9) },
+      ...{ maxOutputTokens: whole(1, 40_000), candidateCount: whole(1, 3) },
+      responseMimeType: maybe(fc.constant('application/json')),
+    }),
+    tools: maybe(
+      fc.constant([{ functionDeclarations: [{ ...tool, parameters: { type: 'OBJECT', properties: {} } }] }]),
+    ),
+    contents: fc.constant([{ role: 'user', parts: [{ text: 'Answer in JSON.' }] }]),
+  }),
+  'cohere-chat': fc.record<Item>({
+    ...{ temperature: share(0, 1), p: share(0.01, 0.99), k: whole(0, 500), max_tokens: whole(1, 40_000) },
+    ...{ frequency_penalty: share(0, 1), presence_penalty: share(0, 1), seed: whole(0, 9), stop_sequences: stops(5) },
+    tools: maybe(fc.constant(nested(openSchema))),
+    tool_choice: maybe(fc.constantFrom('REQUIRED', 'NONE')),
+    response_format: maybe(fc.constant({ type: 'json_object' })),
+    messages: fc.constant([question]),
+  }),
+  'ollama-chat': fc.record<Item>({
+    options: fc.record<Item>({
+      ...{ temperature: share(0, 2), top_p: share(0, 1), top_k: whole(0, 1000), num_predict: whole(1, 40_000) },
+      ...{ presence_penalty: share(-2, 2), frequency_penalty: share(-2, 2), seed: whole(0, 9), stop: stops(6) },
+    }),
+    format: maybe(fc.constantFrom('json', openSchema)),
+    tools: maybe(fc.constant(nested(openSchema))),
+    messages: fc.constant([question]),
+  }),
+};
+
+/** Without what is undefined, and without a choice among no tools. */
+function asWritten(body: Item): Item {
+  const { tools, tool_choice, parallel_tool_calls, ...rest } = JSON.parse(JSON.stringify(body)) as Item;
+  return tools === undefined ? rest : { ...rest, tools, tool_choice, parallel_tool_calls };
+}
+
+const hosts: readonly (readonly [double: string, to: ProtocolId | 'converse', model: string])[] = [
+  ['openai', 'openai-chat', 'gpt-4o'],
+  ['azure', 'openai-chat', 'gpt-4.1'],
+  ...(
+    [
+      ['mistral', 'mistral-large-latest'],
+      ['groq', 'openai/gpt-oss-120b'],
+      ['cerebras', 'gpt-oss-120b'],
+      ['xai', 'grok-4.3'],
+      ['deepseek', 'deepseek-v4-pro'],
+      ['moonshot', 'kimi-k2.5'],
+      ['zhipu', 'glm-4.6'],
+      ['ali', 'qwen-plus'],
+      ['minimax', 'MiniMax-M2.5'],
+      ['fireworks', 'accounts/fireworks/models/kimi-k2p6'],
+      ['vllm', 'Qwen/Qwen3.6-27B'],
+      ['lm-studio', 'qwen/qwen3.6-35b-a3b'],
+      ['openrouter', 'anthropic/claude-opus-4.7'],
+      ['together', 'openai/gpt-oss-20b'],
+      ['siliconflow', 'Qwen/Qwen3-32B'],
+      ['volcengine', 'doubao-seed-1-6-251015'],
+    ] as const
+  ).map(([name, model]) => [name, 'openai-chat', model] as const),
+  ['openai', 'openai-responses', 'gpt-4o'],
+  ['anthropic', 'anthropic-messages', 'claude-haiku-4-5-20251001'],
+  ['anthropic', 'anthropic-messages', 'claude-opus-4-8'],
+  ['gemini', 'gemini-generate', 'gemini-2.5-flash'],
+  ['gemini', 'gemini-generate', 'gemini-3-pro-preview'],
+  ['cohere', 'cohere-chat', 'command-a-03-2025'],
+  ['ollama', 'ollama-chat', 'qwen3'],
+  ['bedrock', 'converse', 'amazon.nova-pro-v1:0'],
+];
+
+test.each(hosts)('%s takes in %s (%s) what clients of every other dialect may write', (name, to, model) => {
+  const { slug, refusal } = strictHost(name, to, model);
+  for (const { id } of allCodecs.filter((codec) => codec.id !== to))
+    fc.assert(
+      fc.property(written[id], (body) => {
+        const request = codecFor(id).translation.decodeRequest(asWritten(body), { model, stream: false });
+        const target = targetFor(slug, model);
+        const made =
+          to === 'converse' ? converse(request, []) : codecFor(to).translation.encodeRequest(request, [], target);
+        const within = to === 'converse' ? made : withinRules(made, rulesFor(slug, to, true, model), []);
+        expect([id, refusal(JSON.stringify(within))]).toEqual([id, null]);
+      }),
+      { seed: Number(process.env.FUZZ_SEED ?? 20261130), numRuns: often(8, 300, 'FUZZ_FACTOR') },
+    );
 });
