@@ -84,10 +84,10 @@ test('MP3 is as long as its frames: a tag with a cover in front and one behind a
   );
 });
 
-test('MP3 of variable bit rate declares its frames and the encoder’s padding', () => {
+test.each(['Info', 'Xing'])('MP3 of variable bit rate declares its frames and the encoder’s padding: %s', (word) => {
   const head = mp3Frame(320);
   const xing = 36;
-  head.set(Buffer.concat([text('Info'), be(15), be(41), be(1_000)]), xing);
+  head.set(Buffer.concat([text(word), be(15), be(41), be(1_000)]), xing);
   head.set(text('LAME3.100'), xing + 120);
   // 576 in front, 2556 behind: 41 x 1152 - 3132 = 44100.
   head.set([576 >> 4, ((576 & 15) << 4) | (2_556 >> 8), 2_556 & 255], xing + 141);

@@ -255,6 +255,8 @@ test('parts of Gemini count by what they are', () => {
   expect(inline('image/png', 300)).toMatchObject({ pictures: 1, fileTokens: 0, audioSeconds: 0 });
   expect(inline('video/mp4', 160_000)).toMatchObject({ pictures: 0, fileTokens: 2630 });
   expect(inline('audio/L16;codec=pcm;rate=16000', 64_000).audioSeconds).toBe(2);
+  // No dialect speaks faster than 48 kHz.
+  expect(inline('audio/L16;codec=pcm;rate=96000', 192_000).audioSeconds).toBe(2);
   expect(gemini({ fileData: { mimeType: 'image/png', fileUri: 'gs://cats/1' } }).pictures).toBe(1);
   expect(gemini({ executableCode: { language: 'PYTHON', code: 'print(1)' } }).units).toBeGreaterThan(8);
 });

@@ -85,6 +85,11 @@ describe('a WAVE header makes it no shorter:', () => {
     ],
   ])('%s', (_name, file) => expect(seconds(file)).toBeGreaterThanOrEqual(59.9));
 
+  test('an extension that is not there names no codec', () => {
+    // Where it would stand is the length of the sound, which begins with 1: samples.
+    expect(seconds(wave({ tag: 0xfffe, bits: 16 }, Buffer.alloc(75_000, 3)))).toBeCloseTo(100, 1);
+  });
+
   test('where no sound is to be found, its bytes decide', () =>
     expect(
       seconds(riff('RIFF', fmt({ tag: 1, bits: 16 }), chunk('junk', Buffer.alloc(45_000), 0x7fffffff))),
@@ -107,6 +112,8 @@ test.each<readonly [string, Buffer]>([
   ['alaw', Buffer.alloc(16_000 * 60, 3)],
   ['ima4', Buffer.alloc((34 * 16_000 * 60) / 64, 3)],
   ['in24', Buffer.alloc(3 * 16_000 * 60, 3)],
+  ['agsm', Buffer.alloc((33 * 16_000 * 60) / 160, 3)],
+  ['G722', Buffer.alloc((16_000 * 60) / 2, 3)],
   ['sowt', Buffer.alloc(2 * 16_000 * 60, 3)],
   ['zzzz', Buffer.alloc(750 * 60, 3)],
 ])('AIFC of %s with 64 bits is as long as its sound', (kind, sound) =>
@@ -121,6 +128,27 @@ test('AIFF: a picture behind the sound takes no time', () => {
   const file = aifc('in24', Buffer.alloc(3 * 16_000, 3));
   expect(seconds(Buffer.concat([file, text('ID3 '), be(90_000), Buffer.alloc(90_000)]))).toBeCloseTo(1, 3);
 });
+test('AIFF: chunks that are too short to have sound take none away', () => {
+  const empty = times(20_000, () => Buffer.concat([text('SSND'), be(2), be(0, 2)]));
+  expect(seconds(Buffer.concat([aifc('in24', Buffer.alloc(3 * 16_000 * 60, 3)), empty]))).toBeGreaterThanOrEqual(60);
+});
+
+describe('MP3 that a WAVE header calls samples of 16 bits', () => {
+  const samples = { tag: 1, bits: 16 };
+  test('is known by four frames', () =>
+    expect(
+      seconds(
+        wave(
+          samples,
+          times(4, () => thinFrame),
+        ),
+      ),
+    ).toBeCloseTo((4 * 576) / 8000, 6));
+  test('is looked for in the first 64 KB alone', () => {
+    const sound = Buffer.concat([Buffer.alloc(65_536, 3), thin]);
+    expect(seconds(wave(samples, sound))).toBeCloseTo(sound.length / 32_000, 3);
+  });
+});
 
 describe('FLAC', () => {
   const sound = times(flacFrames, (at) => flacFrame(at));
@@ -130,6 +158,12 @@ describe('FLAC', () => {
   });
   test('of both rates the lower one counts', () =>
     expect(seconds(Buffer.concat([flacStart(8000, 1), sound]))).toBeGreaterThanOrEqual(119));
+  test('a beginning is taken for as long as all of it is', () => {
+    const file = Buffer.concat([flacStart(16_000, 0), sound]);
+    const all = (flacFrames * 4096) / 16_000;
+    expect(audioSeconds(file.subarray(0, file.length / 3), file.length)).toBeGreaterThan(0.97 * all);
+    expect(audioSeconds(file.subarray(0, file.length / 3), file.length)).toBeLessThan(1.06 * all);
+  });
   test('one frame of another rate may be chance', () => {
     const one = Buffer.concat([flacStart(16_000, 1), sound, flacFrame(1, 4)]);
     expect(seconds(one)).toBeCloseTo((flacFrames * 4096) / 16_000, 6);
@@ -380,6 +414,8 @@ const trakOf = (movie: Movie, at: number) => {
 /** The sound stands in front. */
 const movie = (one: Movie, ...more: Buffer[]) =>
   Buffer.concat([ftyp, box('mdat', one.sound), box('moov', mvhd(1), trakOf(one, ftyp.length + 8), ...more)]);
+/** Of its head, where that stands in front. */
+const movieLength = (one: Movie) => box('moov', mvhd(1), trakOf(one, 0)).length;
 const equal = (each: number, count: number) => box('stsz', be(0), be(each), be(count));
 const table = (each: number, count: number) =>
   box(
@@ -585,6 +621,57 @@ test('frames of speech in one MP4 packet, which no encoder makes, are as many as
 });
 
 describe('MP4 is charged as it plays:', () => {
+  const played = {
+    ...{ entry: 'mp4a', rate: 44_100, scale: 44_100, count: aacPackets, sound: Buffer.alloc(100 * aacPackets, 1) },
+    ...{ sizes: equal(100, aacPackets), inside: aac, times: box('stts', be(0), be(1), be(aacPackets), be(1024)) },
+  };
+  const length = (aacPackets * 1024) / 44_100;
+  test('a box ends where the box around it does, however long it says it is', () => {
+    // The head of the last box goes on behind the movie, where bytes stand that look like another track, an hour long.
+    const hour = trakOf({ ...played, times: box('stts', be(0), be(1), be(60 * aacPackets), be(1024)) }, 0);
+    const whole = movie(played, Buffer.concat([be(1), text('trak')]));
+    expect(seconds(Buffer.concat([whole, box('free', hour)]))).toBeCloseTo(length, 6);
+  });
+  test('packets that its table has and the file has not are none', () => {
+    const samples = { entry: 'sowt', scale: 0x7fffffff, sound: Buffer.alloc(32_000) };
+    expect(seconds(movie({ ...samples, sizes: equal(2, 96_000), count: 96_000 }))).toBeLessThan(1.1);
+    expect(seconds(movie({ ...samples, sizes: equal(1_000_000, 1), count: 1 }))).toBeLessThan(1.1);
+  });
+  test('a table that goes on behind its box is read as far as it says', () => {
+    const none = { ...played, scale: 0x7fffffff, sizes: equal(0, 0), times: box('stts', be(0), be(0)) };
+    const behind = times(aacPackets, () => be(100));
+    const short = Buffer.concat([be(20), text('stsz'), be(0), be(0), be(aacPackets), behind]);
+    expect(seconds(movie(none, short))).toBeGreaterThanOrEqual(59.9);
+  });
+  test('a table of half bytes lies within its box, and takes nothing of what others may read behind theirs', () => {
+    const bytes = 100_000;
+    const empty = box('stz2', be(0), be(4), be(2 * bytes), Buffer.alloc(bytes));
+    const still = { ...played, sizes: empty, count: 2 * bytes, sound: Buffer.alloc(0) };
+    expect(seconds(movie({ ...still, times: box('stts', be(0), be(1), be(1), be(44_100)) }))).toBeCloseTo(1, 6);
+  });
+  test('boxes within boxes without end take no room to read', () => {
+    const depth = 60_000;
+    const nested = list(depth, (at) => Buffer.concat([be((depth - at) * 8), text('moov')]));
+    expect(seconds(Buffer.concat([ftyp, ...nested]))).toBeGreaterThan(0);
+  });
+  test('of the rates of an entry and of its codec the lower one counts', () => {
+    const slow = movie({ ...played, rate: 22_050, scale: 0x7fffffff, times: box('stts', be(0), be(0)) });
+    expect(seconds(slow)).toBeCloseTo(2 * length, 6);
+  });
+  test('an entry that describes two codecs is as long as the longer one', () => {
+    const inside = Buffer.concat([aac, esds(0xe1, Buffer.alloc(0))]);
+    const two = movie({ ...played, inside });
+    expect(seconds(two)).toBeCloseTo(seconds(movie({ ...played, inside: esds(0xe1, Buffer.alloc(0)) })), 6);
+    expect(seconds(two)).toBeGreaterThan(length + 1);
+  });
+  test('frames of MP3 go on behind what can be seen of them', () => {
+    const frames = { entry: '.mp3', sizes: equal(thin.length, 1), count: 1, sound: thin };
+    const file = Buffer.concat([
+      ...[ftyp, box('moov', mvhd(1), trakOf(frames, ftyp.length + 8 + movieLength(frames)))],
+      box('mdat', thin),
+    ]);
+    expect(audioSeconds(file.subarray(0, file.length - thin.length / 2), file.length)).toBeGreaterThanOrEqual(59.9);
+  });
   test('edits that each play a part of the track play it once', () => {
     const part = Buffer.concat([be(30_000), be(0), be(0x10000)]);
     const whole = movie({
@@ -687,6 +774,39 @@ describe('Ogg', () => {
     expect(seconds(file(0xffff_ffff))).toBeCloseTo((1500 * 2 * 160) / finestRate, 6);
     expect(seconds(file(finestRate))).toBeCloseTo((1500 * 2 * 160) / finestRate, 6);
   });
+  describe('Vorbis: its first setup says how long its packets are,', () => {
+    /** Blocks of 256 and 2,048 samples. */
+    const head = Buffer.concat([text('\u0001vorbis'), le(0), Buffer.from([1]), le(44_100), Buffer.alloc(12)]);
+    const comments = Buffer.concat([text('\u0003vorbis'), Buffer.alloc(40)]);
+    /** Of one mode: one less of them in six bits, long or short, two words and a byte of nothing, and the end. */
+    const setup = (isLong: boolean) =>
+      Buffer.concat([
+        ...[text('\u0005vorbis'), Buffer.alloc(20, 0xff), Buffer.from([0x03, isLong ? 1 : 0, 0, 0, 0, 0, 2])],
+      ]);
+    const sound = list(3000, () => oggPage(0, [Buffer.from([0, 1, 1])]));
+    const lasts = (...headers: readonly Buffer[]) =>
+      seconds(
+        Buffer.concat([
+          oggPage(0, [Buffer.concat([head, Buffer.from([0xb8, 1])])]),
+          ...headers.map((one) => oggPage(0, [one])),
+          ...sound,
+        ]),
+      );
+    const short = (3000 * 128) / 44_100;
+    const long = (3000 * 1024) / 44_100;
+    test('long or short', () => {
+      expect(lasts(comments, setup(false))).toBeCloseTo(short, 1);
+      expect(lasts(comments, setup(true))).toBeCloseTo(long, 1);
+    });
+    test('behind a packet that is no header', () =>
+      expect(lasts(comments, Buffer.from([5, 1, 1]), setup(false))).toBeCloseTo(short, 1));
+    test('in front of another one', () => expect(lasts(comments, setup(false), setup(true))).toBeCloseTo(short, 1));
+  });
+  test('without sound costs nothing: a film alone, and heads behind which nothing comes', () => {
+    const theora = Buffer.concat([Buffer.from([0x80]), text('theora'), Buffer.alloc(35)]);
+    expect(seconds(Buffer.concat([oggPage(0, [theora]), oggPage(9, [Buffer.alloc(900, 1)])]))).toBe(0);
+    expect(seconds(Buffer.concat([oggPage(0, [opusHead]), oggPage(0, [opusTags])]))).toBe(0);
+  });
   test('a codec that nobody knows costs what its bytes can hold', () =>
     expect(
       seconds(
@@ -709,6 +829,11 @@ describe('Ogg', () => {
     const heads = (serial: number) => [oggPage(0, [opusHead], serial)];
     expect(seconds(Buffer.concat([...heads(1), ...heads(2), ...sound(1), ...sound(2)]))).toBeCloseTo(1, 3);
     expect(seconds(Buffer.concat([...heads(1), ...sound(1), ...heads(2), ...sound(2)]))).toBeCloseTo(2, 3);
+  });
+  test('a beginning is taken for as long as all of it is', () => {
+    const sound = list(3000, (at) => oggPage(960 * (at + 1) + 312, [opusPacket(19)]));
+    const file = Buffer.concat([oggPage(0, [opusHead]), oggPage(0, [opusTags]), ...sound]);
+    expect(audioSeconds(file.subarray(0, file.length / 4), file.length)).toBeCloseTo(60, 0);
   });
   test('what was cut out of a broadcast begins where it begins', () => {
     const sound = list(50, (at) => oggPage(960 * (at + 1) + 4_800_000, [opusPacket(19)]));
@@ -741,6 +866,13 @@ describe('bytes that are in no frame', () => {
     ]);
     expect(seconds(Buffer.concat([tag, thin, tag, thin, ape, oldTag]))).toBeCloseTo((2 * thinFrames * 576) / 8000, 6);
   });
+  test('of a long file cost nothing up to 4 KB, and what they can hold beyond', () => {
+    const long = Buffer.concat([thin, thin]);
+    const framed = (2 * thinFrames * 576) / 8000;
+    const between = (bytes: number) => seconds(Buffer.concat([long, Buffer.alloc(bytes), long]));
+    expect(between(4000)).toBeCloseTo(2 * framed, 6);
+    expect(between(4096 + 7500)).toBeCloseTo(2 * framed + 10, 1);
+  });
   test('of a tag whose length is none are frames', () => {
     const tag = Buffer.concat([text('ID3'), Buffer.from([4, 0, 0, 0, 0, 0xff, 0])]);
     expect(seconds(Buffer.concat([tag, thin]))).toBeGreaterThanOrEqual(59.9);
@@ -767,6 +899,11 @@ describe('AMR whose mark is gone, which decoders find by its frames', () => {
   });
 });
 
+test('AMR of wide band is as long as its frames', () => {
+  const speech = Buffer.concat([Buffer.from([0x44]), Buffer.alloc(60, 1)]);
+  expect(seconds(Buffer.concat([text('#!AMR-WB\n'), times(3000, () => speech)]))).toBeCloseTo(60, 6);
+});
+
 test('AMR is as long as its frames, silent ones as well', () => {
   const speech = Buffer.concat([Buffer.from([0x04]), Buffer.alloc(12, 1)]);
   const silent = Buffer.from([0x7c]);
@@ -774,4 +911,34 @@ test('AMR is as long as its frames, silent ones as well', () => {
     60,
     6,
   );
+});
+
+describe('a recording that ends anywhere has a length:', () => {
+  const fragment = Buffer.concat([
+    ftyp,
+    box(
+      'moov',
+      mvhd(1),
+      trakOf({ entry: 'mp4a', inside: aac, sizes: equal(0, 0), count: 0, sound: Buffer.alloc(0) }, 0),
+    ),
+    box('moof', box('traf', box('tfhd', be(0x2003b), be(0), Buffer.alloc(28)), box('trun', be(0x301), be(9), be(0)))),
+  ]);
+  const page = (packet: Buffer) => oggPage(960, [packet]);
+  test.each<readonly [string, Buffer]>([
+    ['WAVE', wave({ tag: 0xfffe, bits: 16 }, Buffer.alloc(100))],
+    ['AIFF', aifc('NONE', Buffer.alloc(100))],
+    ['FLAC', Buffer.concat([flacStart(16_000, 0), flacFrame(0), flacFrame(1)])],
+    ['Ogg', Buffer.concat([page(opusHead), page(opusTags), page(opusPacket(19))])],
+    ['MP4', fragment],
+    ['Matroska', matroska({ codec: 'A_OPUS', rate: 48_000, setup: opusHead }, [opusPacket(19)])],
+    ['MPEG', Buffer.from('000001ba44000401000100000af8000001bb0006800001000000000001bd0008810001', 'hex')],
+    ['MP3', Buffer.concat([id3Tag(20), thinFrame, thinFrame])],
+  ])('%s', (_name, file) => {
+    for (let end = 0; end <= file.length; end++) {
+      const length = seconds(file.subarray(0, end));
+      expect(Number.isFinite(length) && length >= 0, `${end} bytes`).toBe(true);
+      // The rest of a larger file was not looked at.
+      expect(audioSeconds(file.subarray(0, end), 100_000)).toBeGreaterThanOrEqual(0);
+    }
+  });
 });

@@ -84,7 +84,8 @@ function chunkSeconds(bytes: Uint8Array, { ranges, formats, named }: Chunks, all
     most = Math.max(most, sound.seconds());
     const isLinear = format.codec === 'pcm' || format.codec === 'bits';
     if (isLinear && named > 0 && named < finestRate * maxChannels) most = Math.max(most, all / named);
-    if (format.codec === 'pcm' && format.depth === 16) most = Math.max(most, disguised(bytes, ranges));
+    // The codecs of one width have none of 16 bits.
+    if (format.depth === 16) most = Math.max(most, disguised(bytes, ranges));
   }
   return most;
 }
@@ -138,7 +139,7 @@ function aiffChunks(bytes: Uint8Array, size: number, padded: boolean): Chunks & 
     if (name === 0x434f4d4d && start + 18 <= bytes.length && found.formats.length <= maxFormats) {
       // A float of ten bytes: exponent and the upper half of the fraction.
       const rate = view.getUint32(start + 10) * 2 ** ((view.getUint16(start + 8) & 0x7fff) - 16_383 - 31);
-      const isCompressed = length >= 22 && start + 22 <= bytes.length;
+      const isCompressed = length >= 22;
       const own = isCompressed ? ascii(bytes, start + 18, 4) : 'NONE';
       const bits = view.getUint16(start + 6);
       const format = namedFormat(own, rate, view.getUint16(start), bits);

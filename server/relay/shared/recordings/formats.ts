@@ -2,13 +2,17 @@
 import { ascii, noBytes, viewOf } from './bytes.ts';
 import type { Codec, Format } from './sound.ts';
 
-const format = (codec: Codec, rate = 0, channels = 1, depth = 0, setup = noBytes): Format => ({
+/** Samples of one width, as many for each channel. */
+const samples = (codec: 'pcm' | 'bits', rate: number, channels: number, depth: number): Format => ({
   codec,
   rate,
   channels,
   depth,
-  setup,
+  setup: noBytes,
 });
+
+/** Packets say themselves how long they are, whatever their channels. */
+const packets = (codec: Codec, rate = 0, setup = noBytes): Format => ({ codec, rate, channels: 1, depth: 0, setup });
 
 /** Widths that decoders know; of any other the narrowest one counts. */
 const widthOf = (bits: number, known: readonly number[], otherwise: number): number => {
@@ -41,7 +45,7 @@ const adpcm: ReadonlySet<number> = new Set([0x02, 0x11, 0x20, 0x45, 0x64, 0x140]
 
 /** @param at where a WAVEFORMAT begins. Source: Microsoft, mmreg.h. */
 export function waveFormat(bytes: Uint8Array, at: number, length: number): Format {
-  if (bytes.length < at + 14) return format('unknown');
+  if (bytes.length < at + 14) return packets('unknown');
   const view = viewOf(bytes);
   const end = Math.min(bytes.length, at + length);
   const named = view.getUint16(at, true);
@@ -49,14 +53,14 @@ export function waveFormat(bytes: Uint8Array, at: number, length: number): Forma
   const channels = view.getUint16(at + 2, true);
   const rate = view.getUint32(at + 4, true);
   const bits = at + 16 <= end ? view.getUint16(at + 14, true) : 0;
-  if (tag === 1) return format('pcm', rate, channels, widthOf(bits, [8, 16, 24, 32, 64], 8));
-  if (tag === 3) return format('pcm', rate, channels, widthOf(bits, [16, 24, 32, 64], 16));
-  if (tag === 6 || tag === 7) return format('pcm', rate, channels, 8);
+  if (tag === 1) return samples('pcm', rate, channels, widthOf(bits, [8, 16, 24, 32, 64], 8));
+  if (tag === 3) return samples('pcm', rate, channels, widthOf(bits, [16, 24, 32, 64], 16));
+  if (tag === 6 || tag === 7) return samples('pcm', rate, channels, 8);
   if (adpcm.has(tag))
-    return format('bits', rate, channels, bits >= 2 && bits <= 4 ? bits : tag === 0x02 ? 4 : bits === 5 ? 5 : 2);
+    return samples('bits', rate, channels, bits >= 2 && bits <= 4 ? bits : tag === 0x02 ? 4 : bits === 5 ? 5 : 2);
   const speech = speechBits.get(tag);
-  if (speech !== undefined) return format('bits', rate, 1, speech);
-  return format(waveCodecs.get(tag) ?? 'unknown', rate, channels);
+  if (speech !== undefined) return samples('bits', rate, 1, speech);
+  return packets(waveCodecs.get(tag) ?? 'unknown', rate);
 }
 
 /** What the descriptor of an elementary stream calls a codec. Source: mp4ra.org, object types. */
@@ -160,20 +164,20 @@ export function namedFormat(
 ): Format | null {
   if (integers.has(name)) {
     const widest = name === 'lpcm' || name === 'fpcm' || name === 'ipcm' ? [8, 16, 24, 32, 64] : [8, 16, 24, 32];
-    return format('pcm', rate, channels, widthOf(Math.max(1, bits), widest, name === 'raw ' ? 8 : 16));
+    return samples('pcm', rate, channels, widthOf(Math.max(1, bits), widest, name === 'raw ' ? 8 : 16));
   }
   const own = boxBits.get(name);
-  if (own !== undefined) return format('bits', rate, channels, own);
+  if (own !== undefined) return samples('bits', rate, channels, own);
   const single = oneChannel.get(name);
-  if (single !== undefined) return format('bits', rate, 1, single);
-  if (name === 'ms\0\u0011' || name === 'ms\0\u0002') return format('bits', rate, channels, 4);
+  if (single !== undefined) return samples('bits', rate, 1, single);
+  if (name === 'ms\0\u0011' || name === 'ms\0\u0002') return samples('bits', rate, channels, 4);
   const codec = boxCodecs.get(name);
-  return codec === undefined ? null : format(codec, rate, channels, 0, setup);
+  return codec === undefined ? null : packets(codec, rate, setup);
 }
 
 /** @param at where a box of `stsd` begins. @param isSound the track says so. @returns every way to read it; none = no sound. */
 export function entryFormats(bytes: Uint8Array, at: number, end: number, isSound: boolean): readonly Format[] {
-  if (end < at + 36) return isSound ? [format('unknown')] : [];
+  if (end < at + 36) return isSound ? [packets('unknown')] : [];
   const view = viewOf(bytes);
   const name = ascii(bytes, at + 4, 4);
   const version = view.getUint16(at + 16);
@@ -198,11 +202,11 @@ export function entryFormats(bytes: Uint8Array, at: number, end: number, isSound
       const named = descriptor(inside, where + 4, inside.length);
       if (named !== null) {
         const codec = otherObjects.has(named.object) ? 'unknown' : (objectTypes.get(named.object) ?? 'aac');
-        found.push(format(codec, rate, channels, 0, named.setup));
+        found.push(packets(codec, rate, named.setup));
       }
       where = text.indexOf('esds', where + 4, 'latin1');
     }
-    return found.length === 0 ? [format('aac', rate, channels)] : found;
+    return found.length === 0 ? [packets('aac', rate)] : found;
   }
   let setup = noBytes;
   if (name === 'alac') {
@@ -215,10 +219,9 @@ export function entryFormats(bytes: Uint8Array, at: number, end: number, isSound
     const own = box('pcmC')[5] ?? 0;
     if (own > 0) bits = bits > 0 ? Math.min(bits, own) : own;
   }
-  if (name === 'ms\0U' || name === 'ms\0P') return [format('mpeg', rate, channels)];
   const known = namedFormat(name, rate, channels, bits, setup);
   if (known !== null) return [known];
-  return isSound ? [format('unknown')] : [];
+  return isSound ? [packets('unknown')] : [];
 }
 
 const matroskaCodecs: readonly (readonly [string, Codec])[] = [
@@ -239,9 +242,9 @@ const matroskaCodecs: readonly (readonly [string, Codec])[] = [
 
 /** Source: matroska.org, codec specifications. */
 export function matroskaFormat(name: string, rate: number, channels: number, bits: number, setup: Uint8Array): Format {
-  if (name.startsWith('A_PCM/INT')) return format('pcm', rate, channels, widthOf(bits, [8, 24, 32], 16));
-  if (name.startsWith('A_PCM/FLOAT')) return format('pcm', rate, channels, bits === 64 ? 64 : 32);
+  if (name.startsWith('A_PCM/INT')) return samples('pcm', rate, channels, widthOf(bits, [8, 24, 32], 16));
+  if (name.startsWith('A_PCM/FLOAT')) return samples('pcm', rate, channels, bits === 64 ? 64 : 32);
   if (name.startsWith('A_MS/ACM')) return waveFormat(setup, 0, setup.length);
   const codec = matroskaCodecs.find(([start]) => name.startsWith(start))?.[1] ?? 'unknown';
-  return format(codec, rate, channels, 0, setup);
+  return packets(codec, rate, setup);
 }

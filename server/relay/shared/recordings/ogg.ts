@@ -109,7 +109,7 @@ class OggStream {
 
   /** No stream that could be played was found out. */
   get isOpen(): boolean {
-    return this.rate === 0 && this.kind !== 'other' && this.kind !== 'silent';
+    return this.rate === 0 && this.kind !== 'silent';
   }
 }
 
