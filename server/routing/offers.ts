@@ -37,7 +37,7 @@ type Members = Readonly<Record<string, unknown>>;
 const maxResponseLength = 1_000_000_000;
 
 const positive = (value: unknown): number => {
-  const number = typeof value === 'string' && value !== '' ? Number(value) : value;
+  const number = typeof value === 'string' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) && number > 0 ? Math.ceil(number) : 0;
 };
 
@@ -639,7 +639,7 @@ function longerThought(one: OfferedThought | null, other: OfferedThought | null)
   const most = Math.max(one?.most ?? 0, other?.most ?? 0);
   const unasked = one?.unasked === true || other?.unasked === true;
   const { member } = one ?? {};
-  return member !== undefined && member === other?.member ? { most, unasked, member } : { most, unasked };
+  return member === other?.member ? { most, unasked, member } : { most, unasked };
 }
 
 function widest(one: ModelLimits, other: ModelLimits): ModelLimits {

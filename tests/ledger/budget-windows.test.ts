@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest';
 import { type BudgetState, countedWindow, currentWindow } from '../../db/postgres/budgets.ts';
 import { decideLeases } from '../../db/postgres/leases.ts';
+import { addUse, HolderSlot, holderCellsOf, usedCell } from '../../server/billing/balances/budgets.ts';
+import { createMemory } from '../../server/billing/balances/shared-memory.ts';
 import { fiveHours } from '../../server/contract/budgets.ts';
 
 const at = (text: string) => Date.parse(text) / 1000;
@@ -20,6 +22,22 @@ test.each([
   for (const moment of [first, last])
     expect(currentWindow(state({ ...more, windows, now: at(moment) }))).toEqual({ at: at(first), used: 40 });
   expect(currentWindow(state({ ...more, windows, now: at(next) }))).toEqual({ at: at(next), used: 0 });
+});
+
+test('in memory a use counts in its own window: a later one begins anew, an earlier one is over', () => {
+  const memory = createMemory();
+  const slot = memory.allocate(holderCellsOf(false));
+  const place = { window: 1, unit: 0 };
+  const used = (windowAt: number, amount: number) => {
+    addUse(memory, slot, place, windowAt, amount);
+    return memory.get(slot + usedCell(1, 0));
+  };
+  const [today, tomorrow] = [at('2026-05-05T00:00Z'), at('2026-05-06T00:00Z')];
+  expect([used(today, 5), used(today, 3), used(tomorrow, 4), used(tomorrow, 1), used(today, 9)]).toEqual([
+    5, 8, 4, 5, 5,
+  ]);
+  expect(used(tomorrow, -20)).toBe(0);
+  expect(memory.get(slot + HolderSlot.starts + 1)).toBe(tomorrow);
 });
 
 test('a node whose clock is ahead begins no window for the others, and what comes late counts in its own', () => {

@@ -17,6 +17,14 @@ const terms = (more: Partial<Parameters<typeof allowanceOf>[0]> = {}) => ({
   ...more,
 });
 
+test('who waits lacks what his request holds beyond the balance, not what it may cost within his allowance', () => {
+  const totals = { balance: 100, held: 90, max: 90 };
+  expect(shortageOf(totals, 1000, { max: 50, likely: 30 })).toBe(20);
+  expect(shortageOf(totals, 1000, { max: 50, likely: 0 })).toBe(0);
+  expect(shortageOf(totals, 1000, { max: 20, likely: 30 })).toBe(10);
+  expect(shortageOf(totals, 15, { max: 50, likely: 30 })).toBe(25);
+});
+
 test.each([
   ['who paid in more than it has all of it', {}, 1_000_000],
   ['who paid in less has what he paid in', { paidIn: 30 }, 30],

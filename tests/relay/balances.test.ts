@@ -340,3 +340,35 @@ test('on one of several machines, what is owed follows the ledger, in whichever 
     }),
   );
 });
+
+test('after a start a key has used of its day and its month what its row says, until they are over', () => {
+  const midday = Date.UTC(2026, 10, 29, 12);
+  let now = midday;
+  const balances = new Balances(undefined, () => now);
+  const { accounts } = balances.money;
+  accounts.observeUser({ ...user(1, 1000), used: 40 });
+  const [day, month] = [Date.UTC(2026, 10, 29), Date.UTC(2026, 10, 1)].map((at) => at / 1000);
+  const periods = { day: { at: day ?? 0, used: 30 }, month: { at: month ?? 0, used: 50 } };
+  const limits = { rpm: 0, tpm: 0, concurrency: 0, dayBudget: 100, monthBudget: 110 };
+  accounts.observeToken({ ...token(7, 400, 20), limits, periods });
+  const account = balances.account(1, 7);
+  const left = () => [
+    account.availableBudget({ ...limits, monthBudget: 0 }),
+    account.availableBudget({ ...limits, dayBudget: 0 }),
+    account.available(),
+  ];
+  expect(left()).toEqual([70, 60, 380]);
+  now = midday + 86_400_000;
+  account.reserve(1, { limits });
+  expect(left()).toEqual([100, 60, 379]);
+  now = Date.UTC(2026, 11, 2, 12);
+  account.reserve(1, { limits });
+  expect(left()).toEqual([100, 110, 378]);
+});
+
+test('text in the memory that threads share is read as it was written, each where it stands', () => {
+  const memory = createMemory();
+  const [one, other] = [memory.allocate(8), memory.allocate(8)];
+  expect([memory.write(one, 'gpt-4o', 20), memory.write(other, 'claude', 3)]).toEqual([6, 3]);
+  expect([memory.read(one, 6), memory.read(other, 3)]).toEqual(['gpt-4o', 'cla']);
+});

@@ -1,9 +1,9 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import type { ChannelFailure } from '../../server/contract/channel-failure.ts';
 import type { ChannelSnapshot } from '../../server/contract/snapshot.ts';
 import { createAffinity } from '../../server/relay/routing/affinity.ts';
 import { Health } from '../../server/relay/routing/health.ts';
-import { createHealthReports, type HealthReport } from '../../server/relay/routing/health-report.ts';
+import { createHealthReports, type HealthReport, type PairReport } from '../../server/relay/routing/health-report.ts';
 import type { UpstreamFailure } from '../../server/relay/shared/failure.ts';
 import { candidatesOf, mapModel } from '../../server/routing/candidates.ts';
 
@@ -218,6 +218,17 @@ test('what one thread learns of channels and conversations reaches the others in
   due();
   for (const word of reported[1]?.pairs ?? []) health.receivePair(word);
   expect([reported.length, health.condition(a, 'm'), health.waitMs(a, 'm')]).toEqual([2, 'up', 0]);
+});
+
+test('failures that an answer ended on one thread count no longer on another', () => {
+  const report = vi.fn((word: PairReport) => health.receivePair(word));
+  const one = new Health({ now: () => now, random: () => 0, failure: () => undefined, pairChanged: report });
+  const a = channel(1);
+  for (let n = 0; n < 4; n++) one.failed(a, 'm', 0, failure({}));
+  one.succeeded(a, 'm', 0);
+  expect(report).toHaveBeenCalledTimes(5);
+  health.failed(a, 'm', 0, failure({}));
+  expect(health.condition(a, 'm')).toBe('up');
 });
 
 test.each([

@@ -108,6 +108,15 @@ test('without a rule a key is tried again after a minute, however often it faile
   expect(waits(at)).toEqual([minute, 0]);
 });
 
+test('a key that is preferred is taken again when its rest is over, whose turn it may be', () => {
+  const at = channel();
+  health.failed(at, 'm', 1, refused());
+  expect(health.pickKey(at, 'm', 1).index).toBe(0);
+  now += minute;
+  expect(health.pickKey(at, 'm', 1).index).toBe(1);
+  expect(health.pickKey(at, 'm', 1).index).toBe(1);
+});
+
 test('a limit for one model is no error of the key', () => {
   const at = channel(rule);
   for (let n = 0; n < 9; n++) fail(at, { status: 429, retryAfter: 1 });

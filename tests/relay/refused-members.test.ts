@@ -1,7 +1,8 @@
 /** An upstream that names a member which it does not take: one more attempt without it, what is remembered of that, and for whom. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createUnsupportedMembersRepository } from '../../db/repositories/unsupported-members.ts';
-import { LearntMembers, newTrialCells } from '../../server/relay/routing/learnt-members.ts';
+import type { Removable } from '../../server/providers/knowledge/removable-members.ts';
+import { LearntMembers, newTrialCells, type Trial } from '../../server/relay/routing/learnt-members.ts';
 import { createRelayState, type RelayState } from '../../server/relay/state/state.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, type Received, sendJson, sendStream, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -358,6 +359,28 @@ test('relay threads count attempts together, and several machines have a part ea
   expect(attempts(1)).toBe(5);
   const oneOfThree = thread(3);
   expect([1, 1, 2, 2, 3, 3].filter((userId) => oneOfThree.mayTry(7, userId))).toEqual([1, 2, 3]);
+});
+
+test('a request leaves out what holds for all, what its conversation met and what the attempt tries, each once', () => {
+  const member = (path: string) => ({ protocol: 'openai-chat', path: [path] }) as unknown as Removable;
+  const [seed, top, user] = [member('seed'), member('top_p'), member('user')];
+  const learnt = new LearntMembers({
+    now: () => 0,
+    trialCells: newTrialCells(),
+    share: (limit) => limit,
+    known: (channelId) => (channelId === 7 ? new Map([['m', [seed]]]) : undefined),
+    report: () => undefined,
+  });
+  const without = (trial: Trial | null = null, channelId = 7) =>
+    learnt.without(channelId, () => 'talk', trial)?.get('m') ?? null;
+  const trial = (members: readonly Removable[], concernsAll: boolean) => ({
+    ...{ channelId: 7, model: 'm', members, concernsAll },
+  });
+  expect(without()).toEqual([seed]);
+  learnt.succeeded(trial([top, seed], false), 1, 'talk');
+  expect(without()).toEqual([seed, top]);
+  expect(without(trial([user, top], false))).toEqual([seed, top, user]);
+  expect([without(null, 8), without(trial([user], false), 8)]).toEqual([null, null]);
 });
 
 test('an edit of the channel forgets what was learnt, for all and for conversations; what was written by hand stays', async () => {

@@ -121,6 +121,16 @@ test('a place that was given back is free, once', async () => {
   expect([waits.start(1, 100, 9000), waits.start(1, 100, 9000)].map((wait) => wait === null)).toEqual([false, true]);
 });
 
+test('who gives a place back shortens the wait of those that come, at its channel alone', () => {
+  const waits = new ShortWaits(new Deadlines(time));
+  const start = (channelId: number, longestMs: number) => waits.start(channelId, 0, longestMs);
+  const [first] = [start(7, 0), start(7, 10), start(7, 20), start(2, 0)];
+  expect(start(7, 20)).toBeNull();
+  first?.end();
+  expect(start(2, 0)).toBeNull();
+  expect(start(7, 20)).not.toBeNull();
+});
+
 test('256 wait at most, one after the other', async () => {
   const waits = new ShortWaits(new Deadlines(time));
   const order: number[] = [];

@@ -31,6 +31,39 @@ test('a term that costs what a request without it costs is no term, one that cos
   expect(sentFor(term('flex'), { ...term('default'), path: ['Service_Tier'] })).toEqual({});
 });
 
+test('the region of a channel is a term of each request, and of no other channel’s', () => {
+  const sent = (setting: ChannelSnapshot['setting']) =>
+    sentModifiers(
+      noFeatures,
+      offerOf({ ...channel, setting }, 'm', 'm', options),
+      { model: 'm', protocol: 'openai-chat' },
+      options,
+    ).sent;
+  expect(sent({ region: 'EU' })).toEqual({ region: 'eu' });
+  expect(sent({})).toEqual({});
+});
+
+test('the operator’s term counts at its own price where a client names a cheaper one elsewhere', () => {
+  const termRules = compileTermRules({ '*': { 'service_tier:priority': 2, 'service_tier:fast': 1.5 } });
+  const own = { ...options, priceTables: { termRules } };
+  const offer = offerOf({ ...channel, paramOverride: { service_tier: 'priority' } }, 'm', 'm', own);
+  const modifiers = [{ ...term('fast'), path: ['extra_body', 'service_tier'] }];
+  const { sent } = sentModifiers({ ...noFeatures, modifiers }, offer, { model: 'm', protocol: 'openai-chat' }, own);
+  expect(sent).toEqual({ service_tier: 'priority' });
+});
+
+test.each([
+  ['gpt-4o', 'gpt-4o-mini'],
+  ['gpt-4o-mini', 'gpt-4o'],
+])('where %s may be served by %s, each limit is that of the larger one', (model, served) => {
+  const mapped = { ...channel, modelMapping: { [model]: served } };
+  expect(new Offers([[channel, mapped]], model, options).limits).toMatchObject({
+    picture: 48_169,
+    smallPicture: 48_169,
+  });
+  expect(new Offers([[mapped]], 'gpt-4o', { ...options }).limits).toMatchObject({ output: 16_384, context: 128_000 });
+});
+
 const use = (max: number, tool = 'web_search'): HostedUse => ({
   ...{ tool, units: 1, max, listed: true, instead: [], reportedAs: null, reportedBy: null },
 });

@@ -47,6 +47,14 @@ const compiled = (slug: string, request: Partial<CallRequest> = {}, fields: Part
 };
 const plain = { baseUrl: 'https://example.com' };
 
+test('a model that stands for one with other demands has all its members fitted, for one with the same those that it refuses', () => {
+  const fits = (served: string) =>
+    compiled('openai', { model: 'gpt-4o' }, { modelMapping: { 'gpt-4o': served } }).edits.some(
+      ({ reads }) => reads === null,
+    );
+  expect([fits('o3'), fits('gpt-4o-mini'), fits('gpt-4o')]).toEqual([true, false, false]);
+});
+
 test('a body of the upstream’s own dialect needs no edit, a streamed one that usage is asked for', () => {
   expect(compiled('custom', {}, plain).edits).toHaveLength(0);
   const { edits, requestsUsage } = compiled('custom', { stream: true }, plain);

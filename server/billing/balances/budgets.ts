@@ -176,7 +176,7 @@ export class BudgetedHolder {
       const { budget, unit } = bound;
       const wanted = needIn(need, unit);
       const available = () => this.leftOf(bound, now, true);
-      if (wanted > 0 && available() < wanted) lacks.push({ id: budget.id, need: wanted, unit, available });
+      if (available() < wanted) lacks.push({ id: budget.id, need: wanted, unit, available });
     }
   }
 

@@ -172,7 +172,7 @@ export class Health {
     const host = this.hosts.get(channel.id);
     if (host === undefined || isQuiet(host)) return 0;
     const now = this.deps.now();
-    const ofHost = Math.max(host.ejectedUntil - now, 0);
+    const ofHost = host.ejectedUntil - now;
     if (host.pairs === 0) return Math.max(ofHost, minKeyWait(channel, host, now));
     if (model !== null) return Math.max(ofHost, this.pairWait(channel, host, model, now));
     let best = channel.models.length === 0 ? 0 : Number.POSITIVE_INFINITY;
@@ -280,7 +280,7 @@ export class Health {
       this.released(channel, model);
       return;
     }
-    const onProbation = host.ejectedUntil > 0 && host.ejectedUntil <= now;
+    const onProbation = host.ejectedUntil > 0;
     if (failure.reason === 'unreachable') {
       this.released(channel, model);
       if (host.ejectedUntil > now) return;

@@ -47,6 +47,14 @@ test.each<[string, readonly object[]]>([
   expect(() => run(operations, ask)).toThrow(/nothing was reserved/);
 });
 
+test.each<[string, object]>([
+  ['the request names another tier', { service_tier: 'flex' }],
+  ['another member has the same word', { speed: 'priority' }],
+])('a caller cannot have a rule write a service tier where %s', (_name, members) => {
+  expect(() => run(from('metadata.tier', 'service_tier'), { ...ask, ...members })).toThrow(/for service_tier/);
+  expect(run(from('metadata.tier', 'service_tier'), { ...ask, service_tier: 'priority' })).toBeDefined();
+});
+
 test('a body that rules make larger than was reserved for is not sent', () => {
   const doubling = Array.from({ length: 40 }, () => from('metadata.big', 'metadata.big2')).flat();
   const grows = [{ mode: 'replace', path: 'metadata.big', from: 'x', to: 'y'.repeat(200) }];
