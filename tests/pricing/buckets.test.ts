@@ -166,6 +166,8 @@ test('ratios that no table names follow the family’s rules', () => {
   const unset = (name: string) => ratiosOf(name, () => undefined);
   expect(unset('gpt-4o')).toMatchObject({ completionRatio: 4, audioRatio: 1, audioCompletionRatio: 4, imageRatio: 1 });
   expect(unset('gpt-4o-audio-preview')).toMatchObject({ audioRatio: 40, audioCompletionRatio: 2 });
+  expect(unset('gpt-4o-mini')).toMatchObject({ audioRatio: 1 });
+  expect(unset('gpt-4o-mini-audio-preview')).toMatchObject({ audioRatio: 66.666667 });
   expect(ratiosOf('x', (name) => (name === 'cacheWriteRatio' ? 1.3 : undefined)).cacheWrite1hRatio).toBe(2.08);
   for (const name of mediaBuckets) expect(weightOf(unset('plain'), name)).toBe(1);
 });

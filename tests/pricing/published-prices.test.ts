@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { priceFields, quotaOf, quote, recompute } from '../../server/contract/pricing/charge.ts';
 import { defaultPriceTables, defaultPriceText } from '../../server/contract/pricing/defaults.ts';
-import { priceModifiers, withModifiers } from '../../server/contract/pricing/modifiers.ts';
+import { isTermName, priceModifiers, termRatio, withModifiers } from '../../server/contract/pricing/modifiers.ts';
 import type { Prices } from '../../server/contract/pricing/price.ts';
 import { compilePriceTables, type PriceOptionKey, resolvePrices } from '../../server/contract/pricing/tables.ts';
 import type { Usage } from '../../server/protocols/canonical.ts';
@@ -221,6 +221,17 @@ test('a price with a date holds from the first second of its day, and the tables
 
 const tablesWith = (over: Partial<Record<PriceOptionKey, unknown>>, day: string) =>
   compilePriceTables((key) => (over[key] === undefined ? defaultPriceText(key) : JSON.stringify(over[key])), at(day));
+
+test('a term of a pattern has a price for the models that it names, dated or not, and for no other', () => {
+  const { termRules } = tablesWith({ TierRatio: { 'm-*': { 'speed:fast': 3 }, n: { 'speed:fast': 4 } } }, '2026-12-02');
+  const ratio = (model: string) => termRatio(termRules, [model], 'speed', 'fast');
+  expect(['m-1', 'n', 'n-2026-04-23', 'unheard-of', 'n-1'].map(ratio)).toEqual([3, 4, 4, null, null]);
+});
+
+test('a term is a member with a price and a value', () => {
+  const names = ['speed:fast', 'service_tier:*', 'speed:', ':fast', 'speed', 'constructor:fast', 'unheard_of:fast'];
+  expect(names.filter(isTermName)).toEqual(['speed:fast', 'service_tier:*']);
+});
 
 test('an operator’s own price stays on the first day of another one', () => {
   const own = tablesWith({ ModelRatio: { 'gemini-4-argon': 1.2 } }, '2026-12-02');

@@ -6,6 +6,7 @@ import { imageFactor, imagePrices } from '../../server/contract/pricing/images.t
 import { withModifiers } from '../../server/contract/pricing/modifiers.ts';
 import type { Prices } from '../../server/contract/pricing/price.ts';
 import { reserveEstimate } from '../../server/contract/pricing/reserve.ts';
+import { exactCharge } from '../../server/contract/pricing/share.ts';
 import { listedName } from '../../server/contract/pricing/tables.ts';
 import { emptyUsage, ofParts } from '../../server/protocols/shared/usage.ts';
 import { plainPrices } from '../support/plain-prices.ts';
@@ -67,6 +68,18 @@ test.each([
   ['half a day in the cache', { cacheWrite12h: 100 }, { modelRatio: 2, cacheWrite12hRatio: 2.5 }, 500],
 ] as const)('vector %s', (_name, usage, price, quota) => {
   expect(quote({ ...emptyUsage, ...usage }, prices(price)).quota).toBe(quota);
+});
+
+test('a price by the call counts once for the model that was asked for, and for each call of another', () => {
+  const [head, other] = [prices({ modelPrice: 0.01 }), prices({ modelPrice: 0.02 })];
+  const charged = (...of: readonly Prices[]) =>
+    exactCharge(
+      of.map((one) => ({ counts: emptyUsage, prices: one, label: '' })),
+      {},
+      head,
+    ).whole;
+  expect(charged(head, head)).toBe(5000);
+  expect(charged(head, other, head, other)).toBe(5000 + 2 * 10_000);
 });
 
 test('half a unit is rounded up, everywhere', () => {

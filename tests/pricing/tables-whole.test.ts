@@ -74,6 +74,11 @@ test.each([['1e'], ['-1'], ['0x1'], ['.5'], ['1.'], ['']])('%j is no ratio', (te
   expect(ratioOf(text)).toBeNull();
 });
 
+test('a ratio is a number or its text, to six decimals; nothing else is', () => {
+  expect([1.25, '1.25', ' 2 ', 0.123_456_7].map(ratioOf)).toEqual([1.25, 1.25, 2, 0.123_457]);
+  expect([true, null, undefined, [1], {}, Number.NaN].map(ratioOf)).toEqual(Array(6).fill(null));
+});
+
 const size = { promptTokens: 100, maxTokens: 10 };
 
 // prompt × dearest way in + output × dearest way out.
@@ -94,6 +99,8 @@ const holds: readonly (readonly [string, Partial<Prices>, Partial<ReserveSize>, 
   ['a cache for an hour', { cacheWriteRatio: 1.5, cacheWrite1hRatio: 2 }, { caches: '1h' }, 240],
   ['an hour is dearer, five minutes asked', { cacheWriteRatio: 1.5, cacheWrite1hRatio: 2 }, { caches: '5m' }, 190],
   ['five minutes are dearer', { cacheWriteRatio: 3, cacheWrite1hRatio: 2 }, { caches: '1h' }, 340],
+  ['a cache for half a day', { cacheWrite1hRatio: 2, cacheWrite12hRatio: 3 }, { caches: '12h' }, 340],
+  ['an hour is dearer, half a day asked', { cacheWrite1hRatio: 3, cacheWrite12hRatio: 2 }, { caches: '12h' }, 340],
   ['a beginning that a cache is known to have', { cacheRatio: 0.1 }, { cached: 60 }, 86],
   ['a beginning longer than the words', { cacheRatio: 0.1 }, { cached: 600 }, 50],
   [

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import type { Usage } from '../../server/protocols/canonical.ts';
 import type { UpstreamHalf } from '../../server/protocols/codec.ts';
 import { codecs } from '../../server/protocols/registry.ts';
-import { mergeUsage, StatedUsage } from '../../server/protocols/shared/merge-usage.ts';
+import { mergeUsage, StatedUsage, statedCount } from '../../server/protocols/shared/merge-usage.ts';
 import { framesIn } from '../../server/protocols/shared/sse.ts';
 import { bucketsOf } from '../../server/protocols/shared/usage.ts';
 import { baidu } from '../../server/providers/adapters/baidu.ts';
@@ -326,3 +326,42 @@ test.each([
   expect(of({})?.modifiers ?? []).toEqual([]);
   expect(JSON.stringify(of({ service_tier: 'priority' })?.modifiers)).toContain('priority');
 });
+
+test.each<[unknown, unknown, unknown]>([
+  [5, 7, 5],
+  [0, 7, 7],
+  ['0', 7, 7],
+  [0, 'many', 0],
+  [0, 0, 0],
+  [null, 0, 0],
+  [undefined, 'many', 'many'],
+  ['many', 7, 'many'],
+  [3, undefined, 3],
+  [undefined, null, null],
+])('of %j and its other spelling %j, %j is stated', (value, twin, stated) => {
+  expect(statedCount(value, twin)).toBe(stated);
+});
+
+test.each([
+  ['prompt_tokens', 'input_tokens'],
+  ['input_tokens', 'prompt_tokens'],
+])('a count of a chat is read under each of its names: %s', (one, other) => {
+  const { readUsage } = codecs['openai-chat'].upstream;
+  const [written, wrote] =
+    one === 'prompt_tokens' ? ['completion_tokens', 'output_tokens'] : ['output_tokens', 'completion_tokens'];
+  const read = (usage: object) => readUsage({ usage });
+  expect(read({ [one]: 30, [written ?? '']: 4 })).toMatchObject({ input: 30, output: 4 });
+  expect(read({ [one]: 30, [other]: 0, [written ?? '']: 4, [wrote ?? '']: 0 })).toMatchObject({ input: 30, output: 4 });
+});
+
+test.each(['cache_write_tokens', 'cache_creation_input_tokens'])(
+  'what a chat wrote into a cache is read as %s',
+  (name) => {
+    const usage = { prompt_tokens: 30, completion_tokens: 4, prompt_tokens_details: { [name]: 20 } };
+    expect(codecs['openai-chat'].upstream.readUsage({ usage })).toMatchObject({
+      input: 10,
+      cacheWrite5m: 20,
+      output: 4,
+    });
+  },
+);

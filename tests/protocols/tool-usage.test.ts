@@ -20,3 +20,11 @@ test('each provider’s own members: searches, sources, queries and the size of 
   ).toEqual({ web_search: 3, x_search: 2, live_search: 4, search_query: 5, 'search_request-high': 1 });
   expect(toolCallsIn({ num_sources_used: 0, num_search_queries: -1, search_context_size: '' })).toEqual({});
 });
+
+test.each([
+  ['no word', ''],
+  ['a word of 17 letters', 'x'.repeat(17)],
+  ['no text', 3],
+])('%s is no size of what was searched', (_name, search_context_size) => {
+  expect(toolCallsIn({ search_context_size })).toEqual({});
+});

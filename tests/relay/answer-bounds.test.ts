@@ -85,6 +85,28 @@ describe('a second member cannot say more than is held for', () => {
   });
 });
 
+test.each([{}, { n: 2 }])(
+  'as many answers are held for as the operator’s parameters order, whatever %j says',
+  async (more) => {
+    await open(1_000_000);
+    await gateway.channel(upstream.url, { models: 'own', param_override: '{"n":5}', priority: 9 });
+    const sent = await ask(chat, { ...hello, model: 'own', max_tokens: 1000, ...more });
+    expect(sent).toMatchObject({ n: 5, max_tokens: 1000 });
+    expect([held >= 5000, held < 6000]).toEqual([true, true]);
+  },
+);
+
+test('modalities that are no words ask for no sound', async () => {
+  await open(1_000_000);
+  for (const key of ['AudioRatio', 'AudioCompletionRatio']) await gateway.option(key, '{"gpt-4o":20}');
+  const heldFor = async (modalities: unknown) => {
+    await ask(chat, { ...hello, model: 'gpt-4o', max_tokens: 16, modalities });
+    return held;
+  };
+  for (const silent of [[1, null, {}], 5, ['text']]) expect(await heldFor(silent)).toBeLessThan(300);
+  for (const loud of [[1, 'audio'], 'Audio']) expect(await heldFor(loud)).toBeGreaterThan(16 * 400);
+});
+
 describe('a translation asks for no longer answer than is held for', () => {
   const claude = { ...hello, model: 'claude-haiku-4-5', max_tokens: 16 };
   const gemini = (thinkingConfig: object) => ({

@@ -345,3 +345,15 @@ test("what one target of a virtual model has cached says nothing of the next one
   expect((await send(turn({ model: 'coder' }))).status).toBe(refused);
   expect(upstream.requests).toHaveLength(1);
 });
+
+test.each([
+  ['whose prompt its provider may read once more', { context_management: { edits: [{ type: 'compact_20260112' }] } }],
+  ['that may search', { tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 1 }] }],
+])('all is held of a turn %s', async (_name, members) => {
+  const send = await begin({ quota: 200_000 });
+  await (await send(turn(members))).text();
+  leave(20_000);
+  expect((await send(turn(members))).status).toBe(refused);
+  await (await send()).text();
+  expect(upstream.requests).toHaveLength(1);
+});

@@ -122,3 +122,23 @@ test('what continues a drawing goes to the channel that made it, whichever else 
   expect(other.requests).toHaveLength(0);
   await other.stop();
 });
+
+test('a choice of another host goes where the channel allows it, or where nobody reads it', async () => {
+  const asking = async () => {
+    const response = await post('/v1/chat/completions', ask('gpt-4o-mini', { provider: { order: ['dear'] } }));
+    const { error } = (await response.json()) as { error?: { code: string } };
+    return { status: response.status, code: error?.code };
+  };
+  const id = await gateway.channel(upstream.url, { models: 'gpt-4o-mini' });
+  expect(await asking()).toMatchObject({ code: 'member_not_allowed' });
+  expect(upstream.requests).toHaveLength(0);
+  await gateway.services.channels.update(id, { setting: '{"allow_tiers":true}' }, 'owner');
+  await gateway.sync();
+  expect((await asking()).status).toBe(200);
+  expect(sent()).toMatchObject({ provider: { order: ['dear'] } });
+  await gateway.services.channels.remove(id);
+  await gateway.channel(upstream.url, { models: 'gpt-4o-mini', type: type('anthropic') });
+  upstream.script((response) => sendJson(response, { content: [{ type: 'text', text: 'hi' }], usage: {} }));
+  expect((await asking()).status).toBe(200);
+  expect(sent()).not.toHaveProperty('provider');
+});
