@@ -1,9 +1,9 @@
 /**
  * Mutation score beyond the ledger's core: changes relay, protocols, providers, pricing and domain in one place at a
  * time, in a throw-away copy, and counts the changes that `npm test` and the presses of the console's controls notice.
- * Flags: --seed TEXT, --count N (of the sample), --from N, --operators NAMES and --within PATHS (what is drawn from), --only PATHS, --tests PATHS (asked alone; both with commas), --surface (console,
+ * Flags: --seed TEXT, --count N (of the sample), --judge N (those of them that the type checker takes, in their order), --from N, --operators NAMES and --within PATHS (what is drawn from), --at FILE:LINE (all there instead of a sample, with commas), --only PATHS, --tests PATHS (asked alone; both with commas), --surface (console,
  * commands, HTTP and database instead), --minutes N (stops then; the next call goes on), --files N (test files asked at
- * most), --out FILE, --named (those of named.ts, over PostgreSQL and Redis where they are installed), --again
+ * most), --near (asks what imports a change, closest first, without learning what reaches it), --out FILE, --named (those of named.ts, over PostgreSQL and Redis where they are installed), --again
  * (survivors once more), --report (no run). The closest test files are asked first, so a survivor is one that these did
  * not notice: `--again --files 999` asks all of them.
  * All changes stand in one copy, each behind a switch: a first run with everything off learns which test file reaches
@@ -31,6 +31,8 @@ interface State {
   rightTypes: readonly string[];
   /** Test file -> its hash and the changes that it reaches. */
   readonly reached: Record<string, { readonly hash: string; readonly ids: readonly string[] }>;
+  /** Changes that stood there when it was learned what is reached. */
+  known?: readonly string[];
   /** Changes that take effect while a module is loaded. */
   loading: readonly string[];
   /** Test file -> seconds, and whether it passes where nothing was changed. */
@@ -72,8 +74,16 @@ function sample(): readonly Mutant[] {
   const all = files
     .filter((file) => isBelow(file, textFlag('within', '')))
     .flatMap((file) => mutantsOf(file, textOf(file)).filter(isDrawn));
+  const places = textFlag('at', '');
+  if (places !== '') return all.filter(({ file, line }) => places.split(',').includes(`${file}:${line}`));
   const seeded = sampled(all, textFlag('seed', 'one'), number('count', 700)).slice(number('from', 0));
   return seeded.filter(({ file }) => isBelow(file, textFlag('only', '')));
+}
+
+/** As much of the sample as has so many changes that the type checker takes: once their types were looked at. */
+function judgedSample(): readonly Mutant[] {
+  let left = number('judge', Number.POSITIVE_INFINITY);
+  return sample().filter(({ id }) => left > 0 && (state.results[id]?.status === 'wrong types' || left-- > 0));
 }
 
 const named = (): readonly Mutant[] =>
@@ -94,15 +104,15 @@ const named = (): readonly Mutant[] =>
 async function withoutTypeErrors(copy: Copy, mutants: readonly Mutant[]): Promise<readonly Mutant[]> {
   const fresh = mutants.filter(({ id }) => state.results[id] === undefined);
   const unchecked = fresh.filter(({ id }) => !state.rightTypes.includes(id));
-  const wrong = await typeErrors(copy, unchecked, textOf, (left) => console.log(`types: ${left} to check`));
-  for (const mutant of fresh.filter(({ id }) => wrong.has(id))) {
-    const { id, file, line, before, after, operator } = mutant;
-    state.results[id] = { file, line, before, after, operator, status: 'wrong types' };
-  }
-  const right = fresh.filter(({ id }) => !wrong.has(id));
-  state.rightTypes = [...new Set([...state.rightTypes, ...right.map(({ id }) => id)])];
-  save();
-  return right;
+  await typeErrors(copy, unchecked, textOf, (judged, wrong, left) => {
+    for (const { id, file, line, before, after, operator } of judged)
+      if (wrong.has(id)) state.results[id] = { file, line, before, after, operator, status: 'wrong types' };
+      else state.rightTypes = [...state.rightTypes, id];
+    save();
+    console.log(`types: ${left} to check`);
+  });
+  const judged = new Set(judgedSample().map(({ id }) => id));
+  return fresh.filter(({ id }) => judged.has(id) && state.results[id] === undefined);
 }
 
 const testFiles = (): string[] =>
@@ -123,6 +133,7 @@ async function update(copy: Copy, numbered: readonly Numbered[]): Promise<void> 
     .filter(([test, hash]) => !isSlow(test) && state.reached[test]?.hash !== hash)
     .map(([test]) => test);
   if (unknown.length === 0) return;
+  state.known ??= numbered.map(({ mutant }) => mutant.id);
   console.log(`learning what ${unknown.length} test files reach`);
   const { by, loading, seconds, unsound } = await recordReached(copy, unknown, processes);
   const idOf = (number: number): string => numbered[number]?.mutant.id ?? '';
@@ -139,8 +150,11 @@ async function update(copy: Copy, numbered: readonly Numbered[]): Promise<void> 
 /** The test files that reach a change, the best first; the dear ones only where no other does. */
 function requested(distances: Distances, { id, file }: Mutant, isLoading: boolean): string[] {
   const reaching = new Set(Object.keys(state.reached).filter((test) => state.reached[test]?.ids.includes(id)));
+  // What was drawn later is asked of those that import it.
+  const isKnown = !has('near') && state.known?.includes(id) !== false;
   const isRequested = (test: string): boolean => {
     if (state.sound[test] === false) return false;
+    if (!isKnown) return !isSlow(test);
     if (reaching.size > 0) return reaching.has(test) || (isLoading && !isSlow(test));
     return isLoading || isSlow(test);
   };
@@ -154,10 +168,10 @@ function requested(distances: Distances, { id, file }: Mutant, isLoading: boolea
 }
 
 async function runAll(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
-  const known = sample().filter(({ id }) => state.results[id]?.status !== 'wrong types');
+  const known = judgedSample().filter(({ id }) => state.results[id]?.status !== 'wrong types');
   const numbered = known.map((mutant, index) => ({ number: index, mutant }));
   writeSwitches(copy, numbered, textOf);
-  await update(copy, numbered);
+  if (!has('near')) await update(copy, numbered);
   const distances = distancesFrom(root, testFiles());
   const selected = new Set(mutants.map(({ id }) => id));
   const settle = ({ mutant, count, left }: Pending, verdict: Pick<Result, 'status' | 'by'>): void => {
@@ -199,6 +213,8 @@ async function runAll(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
 
 async function runEach(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
   const distances = distancesFrom(root, testFiles());
+  // The tree may be edited meanwhile.
+  const copied = (file: string): string => readFileSync(join(copy.dir, file), 'utf8');
   const update = (seconds: ReadonlyMap<string, number>): void => {
     for (const [test, taken] of seconds) state.seconds[test] = taken;
   };
@@ -211,9 +227,10 @@ async function runEach(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
       seconds: (test) => state.seconds[test] ?? 1,
       loads: () => false,
     }).filter((test) => state.sound[test] !== false);
-    const changed = new Map([[file, applied(textOf(file), [mutant])]]);
+    const original = copied(file);
+    const changed = new Map([[file, applied(original, [mutant])]]);
     const passes = async (test: string): Promise<boolean> => {
-      state.sound[test] ??= await copy.during(new Map([[file, textOf(file)]]), async () => {
+      state.sound[test] ??= await copy.during(new Map([[file, original]]), async () => {
         const { isOver, seconds } = await runTests(copy.dir, [test]);
         update(seconds);
         return isOver;
@@ -279,5 +296,5 @@ if (!has('report')) {
     await endDatabases?.();
   }
 }
-const survived = report(mutants);
+const survived = report(has('named') ? mutants : judgedSample());
 process.exit(has('named') && survived > 0 ? 1 : 0);

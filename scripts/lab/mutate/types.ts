@@ -1,4 +1,7 @@
 /** Which changes the type checker notices: many at a time, those of one file far enough apart to assign each error to its change. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { importsOf } from '../../house/imports.ts';
 import type { Copy } from './copy.ts';
 import { applied, type Mutant } from './mutants.ts';
 
@@ -28,16 +31,33 @@ const narrowed = (mutant: Mutant): Mutant => ({
   after: mutant.after + '\n'.repeat(mutant.before.split('\n').length - 1),
 });
 
-/** @returns ids of those noticed. */
+/** The checker looks at the changed files, at those that import one of them, and at the declarations. */
+function writeConfig(dir: string, changed: readonly string[], importers: ReadonlyMap<string, readonly string[]>): void {
+  const files = new Set(['db/better-sqlite3.d.ts', 'web/vite-env.d.ts']);
+  for (const file of changed) for (const one of [file, ...(importers.get(file) ?? [])]) files.add(one);
+  const config = { extends: './tsconfig.json', include: [], files: [...files] };
+  writeFileSync(join(dir, 'tsconfig.mutants.json'), JSON.stringify(config));
+}
+
+function importersIn(dir: string): ReadonlyMap<string, readonly string[]> {
+  const importers = new Map<string, string[]>();
+  for (const path of new Bun.Glob('{server,db,web,cli}/**/*.{ts,tsx}').scanSync({ cwd: dir }))
+    for (const target of importsOf(path, readFileSync(join(dir, path), 'utf8')))
+      importers.set(target, [...(importers.get(target) ?? []), path]);
+  return importers;
+}
+
+/** @param onJudged after each run: those that it judged, and which of them are wrong. @returns ids of those noticed. */
 export async function typeErrors(
   copy: Copy,
   mutants: readonly Mutant[],
   textOf: (file: string) => string,
-  onProgress: (left: number) => void,
+  onJudged: (judged: readonly Mutant[], wrong: ReadonlySet<string>, left: number) => void,
 ): Promise<ReadonlySet<string>> {
   const wrong = new Set<string>();
+  if (mutants.length === 0) return wrong;
+  const importers = importersIn(copy.dir);
   for (let left = [...mutants]; left.length > 0; ) {
-    onProgress(left.length);
     const batch = batchOf(left);
     const files = [...new Set(batch.map(({ file }) => file))];
     const texts = new Map(
@@ -45,6 +65,7 @@ export async function typeErrors(
         (file) => [file, applied(textOf(file), batch.filter((mutant) => mutant.file === file).map(narrowed))] as const,
       ),
     );
+    writeConfig(copy.dir, files, importers);
     const output = await copy.during(texts, async () => {
       const child = Bun.spawn(
         [process.execPath, 'node_modules/.bin/tsc', '-p', 'tsconfig.mutants.json', '--pretty', 'false'],
@@ -61,6 +82,7 @@ export async function typeErrors(
     for (const { id } of found) wrong.add(id);
     const over = syntax.test(output) && found.size > 0 ? [...found] : batch;
     left = left.filter((mutant) => !over.includes(mutant));
+    onJudged(over, wrong, left.length);
   }
   return wrong;
 }
