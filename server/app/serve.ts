@@ -23,6 +23,7 @@ import { type HandoverListener, listenForHandover } from '../handover/old-proces
 import { openDescriptors } from '../http/descriptors.ts';
 import { defaultLogSettings, type LogSettings } from '../observability/logging/settings.ts';
 import { type MetricsAddress, serveMetrics } from '../observability/metrics/listener.ts';
+import { createSignInCounts, type SignInCounts } from '../observability/metrics/sign-ins.ts';
 import type { TraceSettings } from '../observability/traces/settings.ts';
 import { innerTargetsName, parseInnerTargets } from '../outbound/inner-targets.ts';
 import { type CountingThread, createTokenCounter } from '../relay/admission/counting/counter.ts';
@@ -127,7 +128,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     let received: (message: FromControl) => void = () => undefined;
     const control = createControlThread({
       spawn: () => startThread('control'),
-      order: { place, nativeBinding, setupCode, log, pulses, ...machineOf(files, node, options) },
+      order: {
+        ...{ place, nativeBinding, setupCode, log, pulses, measured: metrics !== null },
+        ...machineOf(files, node, options),
+      },
       ledgerPort: () => ledgerThread.newPort(controlName),
       receive: (message) => received(message),
       lost(reason) {
@@ -162,8 +166,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       { files, ledgerPort: ledgerThread.newPort, onFatal: (reason) => fail('relay', reason) },
     );
     threads.push(relayThreads);
+    const signIns = createSignInCounts();
     received = receiveControl({
-      ...{ state, relayThreads, before, slots: slotsFor(ledgerThread, balances.money) },
+      ...{ state, relayThreads, before, signIns, slots: slotsFor(ledgerThread, balances.money) },
       applied: (seq) => control.send({ kind: 'applied', seq }),
     });
     const watch = watchStorage(ledgerThread, relayThreads, control, print);
@@ -181,6 +186,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       pulses,
       ledger,
       state,
+      signIns,
       leaseSeconds: node?.leaseSeconds ?? null,
     });
     await monitors.open();
@@ -290,6 +296,7 @@ interface ControlListeners {
   readonly state: RelayState;
   readonly relayThreads: RelayPool;
   readonly before: TakenOver | null;
+  readonly signIns: SignInCounts;
   /** Notified of users and keys before any relay is. */
   readonly slots: (update: Snapshot | SnapshotDelta) => void;
   /** Every relay thread has applied the changes up to this sequence number. */
@@ -297,7 +304,7 @@ interface ControlListeners {
 }
 
 const receiveControl =
-  ({ state, relayThreads, before, slots, applied }: ControlListeners) =>
+  ({ state, relayThreads, before, signIns, slots, applied }: ControlListeners) =>
   (data: FromControl): void => {
     switch (data.kind) {
       case 'part':
@@ -330,6 +337,9 @@ const receiveControl =
         // Numbers below zero are those of the server before this one.
         if (data.id < 0) before?.taskResponded({ ...data, id: taskThere(data.id) });
         else relayThreads.taskResponded(data);
+        break;
+      case 'signIn':
+        signIns.note(data.step, data.result);
         break;
       case 'ready':
       case 'failed':
@@ -366,6 +376,7 @@ interface MetricsSources {
   readonly pulses: readonly SharedArrayBuffer[];
   readonly ledger: LedgerClient;
   readonly state: RelayState;
+  readonly signIns: SignInCounts;
   readonly leaseSeconds: number | null;
 }
 
@@ -386,7 +397,7 @@ function createMonitors(address: MetricsAddress | null, sources: MetricsSources)
 
 /** @throws AppError port_taken. */
 async function openMetrics(address: MetricsAddress, sources: MetricsSources) {
-  const { env, relayThreads, pulses, ledger, state, leaseSeconds } = sources;
+  const { env, relayThreads, pulses, ledger, state, signIns, leaseSeconds } = sources;
   // Most sites have no metrics listener, and their start does not wait for its modules.
   const { createExposition } = await import('../observability/metrics/text-format.ts');
   const exposition = createExposition(async () => ({
@@ -397,6 +408,7 @@ async function openMetrics(address: MetricsAddress, sources: MetricsSources) {
     version,
     quotaPerUnit: state.settings.priceTables.quotaPerUnit,
     leaseSeconds,
+    signIns: signIns.read(),
   }));
   return serveMetrics(address, { token: env.GATEWAY_METRICS_TOKEN ?? '', ...exposition });
 }

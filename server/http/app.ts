@@ -15,7 +15,7 @@ import { bodyLimit } from './body-limit.ts';
 import type { CallMeta, Download } from './call.ts';
 import { newerPage } from './family-pages.ts';
 import { invoke, isMutation } from './invoke.ts';
-import { mountProgramSignIn } from './program-sign-in.ts';
+import { mountProgramSignIn, type SignInStep, signInSteps } from './program-sign-in.ts';
 import { overProvenTls, overTls, replyTo } from './reply.ts';
 import { strictTransport } from './transport-security.ts';
 import { rejectUnknown } from './unknown-members.ts';
@@ -33,6 +33,8 @@ export interface AppOptions {
   readonly report: (error: unknown, requestId: string) => void;
   /** Called for every response. */
   readonly onResponse?: (details: Readonly<Record<string, string | number>>) => void;
+  /** Called for every step of a program's sign-in with how it ended: `ok`, or the word of the refusal. */
+  readonly onSignIn?: (step: SignInStep, result: string) => void;
   /** Called after a change was made and before it is answered, so that the relay knows it first. */
   readonly changed?: () => Promise<void>;
 }
@@ -61,6 +63,7 @@ export function createApp(options: AppOptions): Express {
     if (overProvenTls(request)) response.setHeader(strictTransport.name, strictTransport.value);
     next();
   });
+  if (options.onSignIn !== undefined) reportSignIns(app, options.services, options.onSignIn);
   for (const row of endpoints as readonly Endpoint[]) {
     if (row.body === 'text') app.use(row.path, express.text({ limit: textLimit, type: () => true }));
   }
@@ -88,6 +91,15 @@ export function createApp(options: AppOptions): Express {
     fail(request, response, options, bodyError(error, bodyLimit)),
   );
   return app;
+}
+
+/** Whoever refuses a step leaves the word in `locals.refusal`. While no program may sign in nothing is counted. */
+function reportSignIns(app: Express, { signIns }: Services, onSignIn: NonNullable<AppOptions['onSignIn']>): void {
+  for (const [path, step] of Object.entries(signInSteps))
+    app.use(path, (_request, response, next) => {
+      if (signIns.isOn()) response.once('finish', () => onSignIn(step, String(response.locals.refusal ?? 'ok')));
+      next();
+    });
 }
 
 /** Addresses without their queries: codes and keys may stand in these. */
@@ -195,6 +207,7 @@ function fail(request: Request, response: Response, options: AppOptions, error: 
   const known = asAppError(error);
   if (known.code === 'internal' || known.row.class === 'ours') options.report(error, requestIdOf(response));
   if (response.headersSent) return;
+  response.locals.refusal = known.code;
   if (known.code === 'overloaded') response.setHeader('Retry-After', String(known.params.seconds ?? 1));
   response.status(known.row.api ?? known.row.status).json({
     success: false,

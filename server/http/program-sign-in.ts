@@ -34,6 +34,18 @@ All addresses lie below ${at}. It is a gateway for models: requests go to \`/v1/
 - A token that works no longer: 401. Money used up: 429 \`billing_error\`, with the time of the reset where there is one.
 `;
 
+/** Where a sign-in is begun, looked at, decided, exchanged for tokens and ended, as monitors count it. */
+export const signInSteps = {
+  '/oauth/device_authorization': 'begin',
+  '/oauth/authorize': 'browser',
+  '/oauth/token': 'token',
+  '/oauth/revoke': 'revoke',
+  '/api/device/look': 'look',
+  '/api/device/decide': 'decide',
+  '/api/device/authorize': 'decide_browser',
+} as const;
+export type SignInStep = (typeof signInSteps)[keyof typeof signInSteps];
+
 interface Site {
   readonly services: Services;
   /** Scheme and host by which a request came. */
@@ -49,8 +61,9 @@ const isSafe = (request: Request): boolean =>
 
 const ipOf = (request: Request): string => request.header('x-gateway-client-ip') ?? '';
 
-function refuse(response: Response, error: string, status = 400): void {
-  response.status(status).json({ error });
+function refuse(response: Response, error: string, status = 400, description?: string): void {
+  response.locals.refusal = error;
+  response.status(status).json({ error, ...(description === undefined ? {} : { error_description: description }) });
 }
 
 /** @returns null where a member is there twice (RFC 6749 3.1). */
@@ -78,8 +91,7 @@ export function mountProgramSignIn(app: Express, { services, originOf, changed }
     (step: Step) =>
     async (request: Request, response: Response, next: (error?: unknown) => void): Promise<void> => {
       if (!signIns.isOn()) return next();
-      if (!isSafe(request))
-        return void response.status(400).json({ error: 'invalid_request', error_description: unsafe });
+      if (!isSafe(request)) return refuse(response, 'invalid_request', 400, unsafe);
       const origin = request.header('origin');
       // Programs send none; a page of another site has no business here.
       if (origin !== undefined && origin !== originOf(request) && origin !== URL.parse(site(request))?.origin)
@@ -151,7 +163,9 @@ export function mountProgramSignIn(app: Express, { services, originOf, changed }
       response.set('cache-control', 'no-store');
       if (asked === null || !isKnownClient(asked)) return refuse(response, 'invalid_request');
       const page = `${site(request)}/device?${new URLSearchParams({ ...asked })}`;
-      response.redirect(302, codeRefusal(asked) ?? page);
+      const refused = codeRefusal(asked);
+      if (refused !== null) response.locals.refusal = 'invalid_request';
+      response.redirect(302, refused ?? page);
     }),
   );
   app.post(

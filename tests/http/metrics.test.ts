@@ -50,6 +50,7 @@ const exposed = (status = quiet) =>
     version: 'v1',
     quotaPerUnit: 500_000,
     leaseSeconds: 30,
+    signIns: [{ step: 'look', result: 'sign_in_code', count: 7 }],
   }));
 
 interface Metric {
@@ -129,6 +130,9 @@ test('what monitors read is what was asked, what it used and what it cost', asyn
   ]);
   expect(found.get('gateway_open_requests')).toEqual([{ value: '0', labels: { relay: '1' } }]);
   expect(found.get('gateway_channel_up')?.[0]?.labels?.channel).toBe('1');
+  expect(found.get('gateway_sign_in_steps_total')).toEqual([
+    { value: '7', labels: { step: 'look', result: 'sign_in_code' } },
+  ]);
   expect(found.get('gateway_storage_up')?.[0]?.value).toBe('1');
   expect(found.get('gateway_lease_seconds')?.[0]?.value).toBe('30');
   expect(found.get('gateway_settlement_oldest_seconds')?.[0]?.value).toBe('1.5');

@@ -12,11 +12,17 @@ let root: { id: number; headers: Headers };
 let ann: { id: number; headers: Headers };
 let upstream: Upstream;
 let aheadMs = 0;
+/** What monitors count: each step with how it ended. */
+let steps: string[] = [];
 const now = () => Date.now() + aheadMs;
 
 beforeEach(async () => {
   aheadMs = 0;
-  api = await createApiFixture({}, { now, relay: { timers: { ...systemTimers, now } } });
+  steps = [];
+  api = await createApiFixture(
+    { onSignIn: (step, result) => void steps.push(`${step} ${result}`) },
+    { now, relay: { timers: { ...systemTimers, now } } },
+  );
   root = await api.addUser('root', 100);
   ann = await api.addUser('ann', 1);
   upstream = await startUpstream((response) => sendJson(response, completion(1000, 100)));
@@ -796,4 +802,58 @@ test('no code of a browser lies in the database or the audit log', async () => {
 test('an access token approves no program', async () => {
   const body = (await api.send('POST', '/api/device/authorize', { ...codeRequest, approve: true }, {})).body;
   expect(body.code).toBe('login_required');
+});
+
+test('every abuse of a sign-in is refused and counted by its step and word', async () => {
+  const counted = async (abuse: () => Promise<unknown>) => {
+    steps = [];
+    await abuse();
+    return steps;
+  };
+  const bob = await api.addUser('bob', 1);
+  const { words } = await begin();
+
+  // User codes that are guessed.
+  for (let guess = 0; guess < 10; guess++)
+    expect(await counted(() => look('BBBB-BBBB', bob.headers))).toEqual(['look sign_in_code']);
+  expect(await counted(() => look('BBBB-BBBB', bob.headers))).toEqual(['look too_many_attempts']);
+  // An approval from a page of another origin, and by another person than the one who decided.
+  const foreign = { ...ann.headers, 'sec-fetch-site': 'cross-site' };
+  expect(await counted(() => decide(words.user_code, true, foreign))).toEqual(['decide cross_site']);
+  expect(await counted(() => decide(words.user_code, true))).toEqual(['decide ok']);
+  expect(await counted(() => decide(words.user_code, true, root.headers))).toEqual(['decide sign_in_code']);
+  // A device code that is replayed.
+  const first = (await redeem(words.device_code)).words;
+  expect(await counted(() => redeem(words.device_code))).toEqual(['token expired_token']);
+  // A refresh token that is used twice, within a minute and after it.
+  const second = (await renew(first.refresh_token)).words;
+  expect(await counted(() => renew(first.refresh_token))).toEqual(['token invalid_grant']);
+  aheadMs += 61_000;
+  expect(await counted(() => renew(first.refresh_token))).toEqual(['token invalid_grant']);
+  expect(await counted(() => renew(second.refresh_token))).toEqual(['token invalid_grant']);
+  // A page of another site, plain HTTP from elsewhere, and a grant that is none.
+  const fields = { client_id: 'gateway' };
+  const evil = { origin: 'https://evil.example' };
+  expect(await counted(() => post('/oauth/device_authorization', fields, evil))).toEqual(['begin invalid_request']);
+  const plain = { 'x-gateway-client-ip': '192.0.2.1' };
+  expect(await counted(() => post('/oauth/token', fields, plain))).toEqual(['token invalid_request']);
+  expect(await counted(() => post('/oauth/token', fields))).toEqual(['token unsupported_grant_type']);
+  // Redirects that are left open.
+  const open = { redirect_uri: 'https://evil.example/callback' };
+  expect(await counted(() => authorize({}, { ...codeRequest, ...open }))).toEqual(['browser invalid_request']);
+  expect(await counted(() => approveCode(open))).toEqual(['decide_browser params_invalid']);
+  expect(await counted(() => authorize({}, { ...codeRequest, code_challenge: 'x' }))).toEqual([
+    'browser invalid_request',
+  ]);
+  // More codes than a network gets, and than wait at once.
+  for (let code = 1; code < 30; code++) await begin();
+  expect(await counted(() => begin())).toEqual(['begin slow_down']);
+  expect(await counted(() => begin('10.0.0.1', 'stranger'))).toEqual(['begin invalid_client']);
+  const { signIns } = api.gateway.services;
+  for (let waiting = 30; waiting < 500; waiting++)
+    await signIns.begin('gateway', 'h', `10.${waiting >> 8}.${waiting & 255}.1`);
+  expect(await counted(() => begin('10.9.9.9'))).toEqual(['begin slow_down']);
+  // Where no program may sign in there is nothing to count.
+  await api.gateway.option('agents.sign_in', 'false');
+  expect(await counted(() => begin())).toEqual([]);
 });

@@ -15,7 +15,7 @@ export interface Answer {
 }
 
 export async function createApiFixture(
-  options: Partial<Pick<AppOptions, 'listener' | 'changed' | 'report'>> = {},
+  options: Partial<Pick<AppOptions, 'listener' | 'changed' | 'report' | 'onSignIn'>> = {},
   gatewayOptions: TestGatewayOptions = {},
 ) {
   const gateway = await createTestGateway(gatewayOptions);

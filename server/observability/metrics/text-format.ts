@@ -3,6 +3,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 
 import { commitBounds, type Distribution, durationBounds } from '../../relay/shared/stats.ts';
 import type { ThreadStats } from '../../threads/relay/messages.ts';
+import type { SignInCount } from './sign-ins.ts';
 
 export interface SiteStats {
   readonly relayThreads: readonly { readonly thread: number; readonly stats: ThreadStats }[];
@@ -21,6 +22,8 @@ export interface SiteStats {
   readonly quotaPerUnit: number;
   /** How long its leases last without the database; null = the database is a file. */
   readonly leaseSeconds: number | null;
+  /** Steps of programs that sign in, since the start. */
+  readonly signIns: readonly SignInCount[];
 }
 
 type Labels = Readonly<Record<string, string | number>>;
@@ -61,6 +64,7 @@ export const metricNames = [
   'gateway_defects_total',
   'gateway_refused_member_attempts_total',
   'gateway_other_model_answers_total',
+  'gateway_sign_in_steps_total',
   'gateway_storage_up',
   'gateway_lease_seconds',
 ] as const;
@@ -144,7 +148,15 @@ function traffic({ relayThreads, quotaPerUnit }: SiteStats): Family[] {
 }
 
 /** How this process stands. */
-function condition({ relayThreads, status, stalls, oldestPendingMs, version, leaseSeconds }: SiteStats): Family[] {
+function condition({
+  relayThreads,
+  status,
+  stalls,
+  oldestPendingMs,
+  version,
+  leaseSeconds,
+  signIns,
+}: SiteStats): Family[] {
   const by = (of: (stats: ThreadStats) => readonly Value[]) =>
     relayThreads.flatMap(({ thread, stats }) =>
       of(stats).map((value) => ({ ...value, labels: { ...value.labels, relay: String(thread) } })),
@@ -226,6 +238,12 @@ function condition({ relayThreads, status, stalls, oldestPendingMs, version, lea
           value: count,
         })),
       ),
+    ),
+    family(
+      'gateway_sign_in_steps_total',
+      'counter',
+      'Steps of programs that sign in, by how they ended: ok, or the word of the refusal.',
+      signIns.map(({ step, result, count }) => ({ labels: { step, result }, value: count })),
     ),
     family('gateway_storage_up', 'gauge', '0 = nothing is sold.', one(status.failure === '' ? 1 : 0)),
     family(

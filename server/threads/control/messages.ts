@@ -10,6 +10,7 @@ import type { TrafficWindow } from '../../contract/traffic.ts';
 import type { RefusalReport } from '../../contract/unsupported-members.ts';
 import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
 import type { ChannelTestResult, PreviewedRequest } from '../../domain/channels/service.ts';
+import type { SignInStep } from '../../http/program-sign-in.ts';
 import type { LogSettings } from '../../observability/logging/settings.ts';
 import type { TaskCall } from '../../relay/endpoints/tasks/store.ts';
 import type { HealthPiece, HealthReport } from '../../relay/routing/health-report.ts';
@@ -30,6 +31,8 @@ export interface ControlStart {
   /** How long its leases last without the database; null = the database is a file. */
   readonly leaseSeconds: number | null;
   readonly log: LogSettings;
+  /** Whether monitors read figures of this process. */
+  readonly measured: boolean;
   readonly clock: ClockReading;
   /** The ledger's port for this thread. */
   readonly ledger: MessagePort;
@@ -77,6 +80,8 @@ export type FromControl =
   | { readonly kind: 'keepHealth' }
   /** From the relays of other machines. */
   | { readonly kind: 'healthReport'; readonly healthReport: HealthReport }
+  /** A step of a program's sign-in, for monitors. */
+  | { readonly kind: 'signIn'; readonly step: SignInStep; readonly result: string }
   | { readonly kind: 'taskAnswered'; readonly id: number; readonly value: unknown; readonly failed: boolean }
   | { readonly kind: 'failed'; readonly message: string; readonly code: string; readonly params: ErrorParams }
   | { readonly kind: 'closed' };

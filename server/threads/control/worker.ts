@@ -27,6 +27,7 @@ import { createVault, loadMasterKey } from '../../domain/secrets/vault.ts';
 import { createSnapshotSource } from '../../domain/snapshot/load.ts';
 import { version } from '../../embedded/version.ts';
 import type { AppOptions } from '../../http/app.ts';
+import type { SignInStep } from '../../http/program-sign-in.ts';
 import { createLog, type Log, type LogFields } from '../../observability/logging/log.ts';
 import type { LogSettings } from '../../observability/logging/settings.ts';
 import { guardVerified } from '../../outbound/guard.ts';
@@ -155,6 +156,12 @@ async function start(order: ControlStart) {
   const api = {
     services,
     requestId: () => requestIds.next(),
+    ...(order.measured
+      ? {
+          onSignIn: (step: SignInStep, result: string) =>
+            self.postMessage({ kind: 'signIn', step, result } satisfies FromControl),
+        }
+      : {}),
     report,
     changed: publisher.check,
     ...(order.log.access ? { onResponse: (fields: LogFields) => log.info('api request', fields) } : {}),
