@@ -137,6 +137,17 @@ test('a program reads its own spend and budget, until its token ends', async () 
   expect((await usage(token)).code).toBe('token_invalid');
 });
 
+test('the program of a person who was removed reads nothing of the account', async () => {
+  const { access_token: token } = await signIn();
+  const usage = async () =>
+    (await api.send('GET', '/api/usage/token/', undefined, { authorization: `Bearer ${token}` })).body;
+  expect((await usage()).data).toMatchObject({ balance: 5_000_000 });
+  await api.send('POST', '/api/user/manage', { id: ann.id, action: 'disable' }, root.headers);
+  expect(await usage()).toMatchObject({ success: false, code: 'user_disabled' });
+  await api.send('POST', '/api/user/manage', { id: ann.id, action: 'enable' }, root.headers);
+  expect((await usage()).data).toMatchObject({ balance: 5_000_000 });
+});
+
 test('a program may send its token wherever its dialect has a key', async () => {
   const { access_token: token } = await signIn();
   const places: Headers[] = [

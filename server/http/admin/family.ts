@@ -1,4 +1,5 @@
 /** What newer scripts of the family ask for beside the calls of its console. */
+import { UserStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { firstPage, pageSize } from './page.ts';
@@ -17,6 +18,8 @@ export const familyHandlers: HandlersOf<
     if (token === null) throw new AppError('token_invalid');
     const limits = token.model_limits.split(',').filter((model) => model !== '');
     const owner = await services.users.find(token.user_id);
+    // Whom the site has shut out reads no balance by a key that is left.
+    if (owner?.status !== UserStatus.enabled) throw new AppError('user_disabled');
     return {
       code: true,
       message: 'ok',
@@ -32,7 +35,7 @@ export const familyHandlers: HandlersOf<
         expires_at: Math.max(0, token.expired_time),
         day: { used: token.day_used, limit: token.day_budget },
         month: { used: token.month_used, limit: token.month_budget },
-        balance: owner?.balance ?? 0,
+        balance: owner.balance,
         quota_per_unit: services.options.get('QuotaPerUnit'),
         display_in_currency: services.options.get('DisplayInCurrencyEnabled'),
       },
