@@ -12,6 +12,7 @@ import { walletErrors } from './errors/wallet.ts';
 import { textIn } from './language.ts';
 import { singular } from './plural.ts';
 import { reasonIn } from './storage-reasons.ts';
+import { waitIn } from './wait.ts';
 
 /** Placeholders are {name}; texts in Chinese are the specification's own wording. */
 export const errors = {
@@ -69,7 +70,8 @@ export function formatError(code: ErrorCode, params: ErrorParams, language: Lang
   const text = textIn(errors[code], language).replace(/\{(\w+)\}/g, (whole, name: string) => {
     // Words that were made in both languages.
     // A reason follows what was said, where there is one.
-    const made = params[`${name}_${language === 'zh' ? 'zh' : 'en'}`];
+    const made =
+      name === 'wait' ? waitIn(Number(params.seconds), language) : params[`${name}_${language === 'zh' ? 'zh' : 'en'}`];
     const value = String(made ?? params[name] ?? (name === 'reason' ? '' : whole));
     if (language !== 'zh')
       return textIn({ zh: '', en: Object.hasOwn(brands, value) ? (brands[value] ?? value) : value }, language);
