@@ -19,8 +19,9 @@ const open = async (tokens: readonly object[], programs: { open: boolean; items:
   });
 };
 
-test('the lines of an agent follow the key that is chosen, and keys that are off are not offered', async () => {
+test('the lines of an agent follow the key that is chosen, and neither keys that are off nor those of programs are offered', async () => {
   const keys = [
+    { ...token, id: 4, name: 'Codex on laptop', key: '', kind: 'agent', status: 1 },
     { ...token, id: 1, name: 'first', key: 'a'.repeat(48), status: 1 },
     { ...token, id: 2, name: 'off', key: 'b'.repeat(48), status: 2 },
     { ...token, id: 3, name: 'third', key: 'c'.repeat(48), status: 1 },
@@ -31,6 +32,8 @@ test('the lines of an agent follow the key that is chosen, and keys that are off
   await page.until(() => expect(page.text()).toContain('ANTHROPIC_BASE_URL'));
   expect(page.text()).toContain(i18next.t('personal.programs'));
   expect(page.text()).not.toContain('bbbb');
+  // There is nothing to copy of it.
+  expect(page.text()).not.toContain('Codex on laptop');
 });
 
 test('without a usable key the way to one is shown', async () => {

@@ -20,10 +20,11 @@ const enabled = 1;
 function WithKey() {
   const { t } = useTranslation();
   const [chosen, setChosen] = useState('');
+  // Of a program that signed in there is no key to copy.
   const keys = useRead({
     queryKey: ['tokens', 'connect'],
     queryFn: () => callPage('token.list', { p: 0, size: most }),
-  }).data?.items.filter(({ status }) => status === enabled);
+  }).data?.items.filter(({ status, kind }) => status === enabled && kind === undefined);
   if (keys === undefined) return <Waiting />;
   const key = keys.find(({ id }) => String(id) === chosen) ?? keys[0];
   return (
