@@ -20,8 +20,6 @@ export interface Step {
   /** Places of calls in the order in which their results come; a place that is missing gets none. */
   readonly order: readonly number[];
   readonly between: boolean;
-  /** Whether results show a picture, in dialects where they can. */
-  readonly shown: boolean;
 }
 
 /** @param more kinds besides those that hold words, calls and results alone. */
@@ -35,7 +33,6 @@ export const stepsOf = (...more: readonly Step['kind'][]) =>
       tools: fc.array(fc.nat(toolNames.length - 1), { minLength: 1, maxLength: 4 }),
       order: fc.shuffledSubarray([0, 1, 2, 3]),
       between: fc.boolean(),
-      shown: fc.boolean(),
     }),
     { minLength: 1, maxLength: 9 },
   );
@@ -50,7 +47,7 @@ interface Call {
 type Turn =
   | { readonly kind: 'say'; readonly role: 'system' | 'developer' | 'user' | 'assistant'; readonly text: string }
   | { readonly kind: 'calls'; readonly calls: readonly Call[] }
-  | { readonly kind: 'result'; readonly call: Call; readonly text: string; readonly shows?: boolean }
+  | { readonly kind: 'result'; readonly call: Call; readonly text: string }
   | { readonly kind: 'picture'; readonly text: string }
   | { readonly kind: 'thought'; readonly thought: string; readonly text: string };
 
@@ -63,18 +60,11 @@ export interface Conversation {
   readonly words: readonly string[];
   /** Results that answer no call. */
   readonly orphans: number;
-  /** Words of thoughts, which arrive or are declared. */
-  readonly thoughts: readonly string[];
-  /** How often the picture is in it, which arrives or is declared. */
-  readonly pictures: number;
 }
 
 const hasRoles = (client: ProtocolId): boolean => client !== 'gemini-generate';
 /** Its calls have no ids: results belong to them by name and order. */
 const isNameless = (client: ProtocolId): boolean => client === 'ollama-chat';
-
-/** Pictures stand in the results of calls. */
-const showsResults = (client: ProtocolId): boolean => client === 'anthropic-messages' || client === 'openai-responses';
 
 class Composer {
   readonly turns: Turn[] = [];
@@ -94,11 +84,10 @@ class Composer {
     this.turns.push({ kind: 'say', role, text });
   }
 
-  step(step: Step): void {
-    const { kind } = step;
+  step({ kind, tools, order, between }: Step): void {
     switch (kind) {
       case 'calls':
-        this.calls(step);
+        this.calls(tools, order, between);
         return;
       case 'orphan': {
         this.orphans++;
@@ -131,7 +120,7 @@ class Composer {
     }
   }
 
-  private calls({ tools, order, between, shown }: Step): void {
+  private calls(tools: readonly number[], order: readonly number[], between: boolean): void {
     const calls = tools.map(
       (tool): Call => ({ id: `id${++this.count}`, name: toolNames[tool] ?? '', word: this.word('call') }),
     );
@@ -146,15 +135,13 @@ class Composer {
       const text = this.word('result');
       results.set(call, text);
       this.words.push(text);
-      this.turns.push({ kind: 'result', call, text, shows: shown && showsResults(this.client) });
+      this.turns.push({ kind: 'result', call, text });
     }
     for (const call of calls) this.pairs.push([call.word, results.get(call) ?? null]);
   }
 }
 
-export const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-const pngBlock = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } };
-const pngPart = { type: 'input_image', image_url: `data:image/png;base64,${png}`, detail: 'auto' };
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const schema = { type: 'object', properties: { input: { type: 'string' } } };
 const functions = toolNames.map((name) => ({ type: 'function', function: { name, parameters: schema } }));
 
@@ -217,20 +204,14 @@ function messagesTurn(turn: Turn): Item {
         content: turn.calls.map(({ id, name, word }) => ({ type: 'tool_use', id, name, input: { input: word } })),
       };
     case 'result':
-      return {
-        role: 'user',
-        content: [
-          {
-            type: 'tool_result',
-            tool_use_id: turn.call.id,
-            content: turn.shows === true ? [{ type: 'text', text: turn.text }, pngBlock] : turn.text,
-          },
-        ],
-      };
+      return { role: 'user', content: [{ type: 'tool_result', tool_use_id: turn.call.id, content: turn.text }] };
     case 'picture':
       return {
         role: 'user',
-        content: [{ type: 'text', text: turn.text }, pngBlock],
+        content: [
+          { type: 'text', text: turn.text },
+          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } },
+        ],
       };
     case 'thought':
       return {
@@ -255,18 +236,15 @@ function responsesItems(turn: Turn): readonly Item[] {
         arguments: JSON.stringify({ input: word }),
       }));
     case 'result':
-      return [
-        {
-          type: 'function_call_output',
-          call_id: turn.call.id,
-          output: turn.shows === true ? [{ type: 'input_text', text: turn.text }, pngPart] : turn.text,
-        },
-      ];
+      return [{ type: 'function_call_output', call_id: turn.call.id, output: turn.text }];
     case 'picture':
       return [
         {
           role: 'user',
-          content: [{ type: 'input_text', text: turn.text }, pngPart],
+          content: [
+            { type: 'input_text', text: turn.text },
+            { type: 'input_image', image_url: `data:image/png;base64,${png}`, detail: 'auto' },
+          ],
         },
       ];
     case 'thought':
@@ -323,19 +301,5 @@ export function conversationOf(steps: readonly Step[], client: ProtocolId): Conv
   for (const step of steps)
     composer.step(!hasRoles(client) && step.kind === 'developer' ? { ...step, kind: 'user' } : step);
   const { turns, pairs, words, orphans } = composer;
-  const thoughts = turns.flatMap((turn) => (turn.kind === 'thought' ? [turn.thought] : []));
-  const pictures = turns.filter((turn) => turn.kind === 'picture' || (turn.kind === 'result' && turn.shows)).length;
-  return { body: bodyOf(client, turns), pairs, words, orphans, thoughts, pictures };
-}
-
-/** What of a conversation neither arrived nor is declared. @param made as the upstream gets it. */
-export function undeclaredIn(
-  { thoughts, pictures }: Conversation,
-  made: string,
-  dropped: readonly string[],
-): readonly string[] {
-  const isDeclared = (word: RegExp): boolean => dropped.some((line) => word.test(line));
-  const thoughtsLost = thoughts.some((thought) => !made.includes(thought)) && !isDeclared(/thought|reasoning|thinking/);
-  const picturesLost = made.split(png).length - 1 < pictures && !isDeclared(/image/);
-  return [...(thoughtsLost ? ['a thought'] : []), ...(picturesLost ? ['a picture'] : [])];
+  return { body: bodyOf(client, turns), pairs, words, orphans };
 }
