@@ -6,6 +6,13 @@ import { emptyUsage } from '../../../server/protocols/shared/usage.ts';
 export interface Task {
   readonly source: string;
   readonly target: string;
+  /** How often the file is read before the other is written; once, unless said. */
+  readonly reads?: number;
+}
+
+interface Used {
+  readonly input: number;
+  readonly output: number;
 }
 
 export const doneWords = 'The task is done.';
@@ -48,7 +55,7 @@ const wordsIn = ({ messages }: ChatRequest): string =>
     .join('\n');
 
 /** The next thing to do; null = all is done, or there is nothing to do it with. */
-function nextCall(request: ChatRequest, { source, target }: Task): Call | null {
+function nextCall(request: ChatRequest, { source, target, reads = 1 }: Task): Call | null {
   // Words alone are wanted, or a summary says that all is done.
   if (request.toolChoice === 'none' || wordsIn(request).includes(doneWords)) return null;
   const done = resultsIn(request).length;
@@ -56,11 +63,11 @@ function nextCall(request: ChatRequest, { source, target }: Task): Call | null {
   const shell = find(shellTools);
   const [reader, writer] = [find(readTools), find(writeTools)];
   const secret = /secret-[a-z]+/.exec(resultsIn(request).join(' '))?.[0] ?? 'nothing was read';
-  if (done === 0) {
+  if (done < reads) {
     if (reader !== undefined) return withPath(reader, source);
     return shell === undefined ? null : withCommand(shell, `cat '${source}'`);
   }
-  if (done > 1) return null;
+  if (done > reads) return null;
   if (writer !== undefined) return withPath(writer, target, secret);
   return shell === undefined ? null : withCommand(shell, `printf %s '${secret}' > '${target}'`);
 }
@@ -72,7 +79,7 @@ function wordsFor(request: ChatRequest, { target }: Task): string {
   return secret === undefined ? doneWords : `${doneWords}\n\n${name}\n\`\`\`\n${secret}\n\`\`\`\n`;
 }
 
-function answerTo(request: ChatRequest, task: Task, turn: number): readonly ChatEvent[] {
+function answerTo(request: ChatRequest, task: Task, turn: number, used: Used): readonly ChatEvent[] {
   const call = nextCall(request, task);
   const said: readonly ChatEvent[] =
     call === null
@@ -89,7 +96,7 @@ function answerTo(request: ChatRequest, task: Task, turn: number): readonly Chat
   return [
     { type: 'response-start', id: null, model: request.model, created: 1_700_000_000 },
     ...said,
-    { type: 'usage', usage: { ...emptyUsage, input: 100, output: 10 } },
+    { type: 'usage', usage: { ...emptyUsage, ...used } },
     { type: 'finish', reason: { unified: call === null ? 'stop' : 'tool_calls', raw: null } },
   ];
 }
@@ -112,8 +119,8 @@ function requestedAt(path: string): Requested | null {
   return null;
 }
 
-/** @param task of the one program that runs at the moment. */
-export function startUpstream(task: () => Task) {
+/** @param task of the one program that runs at the moment. @param used tokens that it says a call took. */
+export function startUpstream(task: () => Task, used: Used = { input: 100, output: 10 }) {
   let turns = 0;
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -128,7 +135,7 @@ export function startUpstream(task: () => Task) {
       const stream = requested.stream ?? body.stream === true;
       const { translation } = codecFor(requested.dialect);
       const decoded = translation.decodeRequest(body, { model: requested.model, stream });
-      const events = answerTo(decoded, task(), ++turns);
+      const events = answerTo(decoded, task(), ++turns, used);
       const context = { model: decoded.model, responseId: `r${turns}`, created: 1_700_000_000, includeUsage: true };
       if (!stream) return Response.json(translation.encodeResponse(events, context));
       const writer = translation.writer(context);

@@ -47,8 +47,7 @@ export function encodeRequest(
   const config = present({
     temperature: request.temperature,
     topP: request.topP,
-    // Others say by 0 that all words may be drawn.
-    topK: request.topK === 0 ? null : request.topK,
+    topK: request.topK,
     maxOutputTokens: request.maxTokens,
     stopSequences: request.stop.length === 0 ? undefined : request.stop.slice(0, maxStops),
     seed: request.seed,

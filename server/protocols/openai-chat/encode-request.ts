@@ -6,7 +6,7 @@ import { budgetOf, effortWord } from '../shared/effort.ts';
 import { copyExtraFields, type SharedFields, serviceTiers } from '../shared/extra-fields.ts';
 import { present, record } from '../shared/json.ts';
 import { candidatesOf, withinLimits } from '../shared/model-limits.ts';
-import { customSchema, notPassed, offeredChoice, portableName, strictFor } from '../shared/tools.ts';
+import { customSchema, notPassed, offeredChoice, portableName } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 import { encodeMessages } from './encode-messages.ts';
 
@@ -66,7 +66,7 @@ export function encodeRequest(
     tools: tools.length === 0 ? undefined : tools,
     tool_choice: tools.length === 0 ? undefined : encodeChoice(request, tools, dropped),
     parallel_tool_calls: tools.length === 0 ? undefined : request.parallelToolCalls,
-    response_format: encodeFormat(request, dropped),
+    response_format: encodeFormat(request.responseFormat),
     ...encodeReasoning(request, target, dropped),
     user: userFor(request, dropped),
     web_search_options: same ? searchOptions(request) : undefined,
@@ -122,8 +122,7 @@ const isChatTool = (tool: Tool): boolean => (tool.raw as { custom?: unknown } | 
 const searchOptions = ({ tools }: ChatRequest): unknown =>
   tools.map(({ raw }) => record(raw)?.web_search_options).find((options) => options !== undefined);
 
-function encodeTools(request: ChatRequest, dropped: Dropped): Record<string, unknown>[] {
-  const { tools, dialect } = request;
+function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Record<string, unknown>[] {
   return tools.flatMap((tool, index): Record<string, unknown>[] => {
     if (tool.kind === 'provider') {
       if (dialect === 'openai-chat')
@@ -140,18 +139,16 @@ function encodeTools(request: ChatRequest, dropped: Dropped): Record<string, unk
           name: portableName(tool.name),
           description: tool.description,
           parameters: schema,
-          strict: strictFor(request, tool, `/tools/${index}`, dropped),
+          strict: tool.strict,
         }),
       },
     ];
   });
 }
 
-function encodeFormat(request: ChatRequest, dropped: Dropped): unknown {
-  const format = request.responseFormat;
+function encodeFormat(format: ChatRequest['responseFormat']): unknown {
   if (format === null) return undefined;
   if (format.type === 'json') return { type: 'json_object' };
-  const { name, description, schema } = format;
-  const strict = strictFor(request, format, '/response_format', dropped);
+  const { name, description, schema, strict } = format;
   return { type: 'json_schema', json_schema: present({ name, description, schema, strict }) };
 }
