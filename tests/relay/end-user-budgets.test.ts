@@ -70,6 +70,46 @@ test.each([
   expect(await code(await gateway.chat(key, ask('ben')))).toBe('ok');
 });
 
+test('what is given back of a request is left again to its end user in the window it was spent in, and to nobody else', async () => {
+  const { key, id } = await gateway.token();
+  await each(id, 'day', 'money', 450);
+  const refs = async (name: string) =>
+    (
+      await gateway.rows<{ ref: string }>(
+        `SELECT request_id AS ref FROM logs LEFT JOIN names ON names.id = end_user_id
+          WHERE type = 2 AND coalesce(text, '') = ? ORDER BY logs.id`,
+        name,
+      )
+    ).map(({ ref }) => ref);
+  const refund = async (of: string, amount: number) => {
+    const at = Math.floor(now / 1000);
+    const back = { type: 'refund', ref: `refund:${of}`, of, userId: gateway.userId, amount, at } as const;
+    expect(await gateway.ledger.execute({ ...back, model: '', username: '', log: null })).toEqual({ status: 'done' });
+  };
+  const spendAll = async (name?: string) => {
+    const codes: string[] = [];
+    for (let times = 0; times < 4; times++) codes.push(await code(await gateway.chat(key, ask(name))));
+    return codes.filter((one) => one === 'ok').length;
+  };
+  for (const name of ['ann', 'ben', undefined]) expect(await spendAll(name)).toBe(2);
+  await gateway.ledger.drain();
+  const [first = '', second = ''] = await refs('ann');
+  await refund(first, 225);
+  expect([await spendAll('ann'), await spendAll('ben'), await spendAll()]).toEqual([1, 0, 0]);
+  const [unnamed = ''] = await refs('');
+  await refund(unnamed, 225);
+  expect([await spendAll('ann'), await spendAll('ben'), await spendAll()]).toEqual([0, 0, 1]);
+  // A part leaves less than a request takes.
+  await refund(second, 5);
+  expect(await spendAll('ann')).toBe(0);
+  now += 12 * 3600_000;
+  expect(await spendAll('ann')).toBe(2);
+  const [before = ''] = await refs('ben');
+  expect(await spendAll('ben')).toBe(2);
+  await refund(before, 225);
+  expect(await spendAll('ben')).toBe(0);
+});
+
 test('fifty at once of five end users: each gets what his budget has, and nothing stays held', async () => {
   const { key, id } = await gateway.token();
   await each(id, 'day', 'requests', 3);

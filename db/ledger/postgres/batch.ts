@@ -6,6 +6,7 @@ import {
   type LedgerResult,
   type LogEntry,
   type MoneyEvent,
+  type Refund,
   type Settle,
   type Void,
 } from '../../../server/billing/ledger/commands.ts';
@@ -100,6 +101,14 @@ export function decideBatch(
     const change = Math.max(delta, -used);
     totals.count(budgetId, windowAt, change);
     return { kind: 'budget', budgetId, windowAt, delta: change };
+  };
+
+  const refunded = ({ of, amount }: Refund) => {
+    for (const { id, windowAt } of known.refunded.get(of) ?? []) events.push(counted(id, windowAt, -amount));
+    const name = known.refundedFor.get(of);
+    const settled = known.postings.get(of);
+    if (name === undefined || settled === undefined) return;
+    events.push({ kind: 'end_user', tokenId: settled.tokenId, name, at: settled.at, delta: -amount });
   };
 
   const post = (effects: Effects, source: number) => {
@@ -214,9 +223,7 @@ export function decideBatch(
       events.push(counted(command.budgetId, command.windowAt, command.delta));
     if (decision.kind === 'write') post(decision.effects, epoch);
     // What is given back is used no more.
-    if (decision.kind === 'write' && command.type === 'refund')
-      for (const { id, windowAt } of known.refunded.get(command.of) ?? [])
-        events.push(counted(id, windowAt, -command.amount));
+    if (decision.kind === 'write' && command.type === 'refund') refunded(command);
     return { status: 'done' };
   };
 

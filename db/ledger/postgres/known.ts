@@ -51,6 +51,8 @@ export interface Known {
   readonly budgets: ReadonlyMap<number, BudgetState>;
   /** By ref of a refund: budgets that its settlement counted in, and when their windows began. */
   readonly refunded: ReadonlyMap<string, readonly { readonly id: number; readonly windowAt: number }[]>;
+  /** By ref of a refund: for whom its settlement was made, where the key's end users have budgets in money. */
+  readonly refundedFor: ReadonlyMap<string, string>;
   /** Of those from which something is taken, by `windowKey`. */
   readonly budgetUse: ReadonlyMap<string, number>;
   /** How many of a user's names were new on a day, by `nameKey` too. */
@@ -181,6 +183,7 @@ export function readsFor(
     names: new Set<string>(),
     budgets: new Map<number, BudgetState>(),
     refunded: new Map<string, { id: number; windowAt: number }[]>(),
+    refundedFor: new Map<string, string>(),
     budgetUse: new Map<string, number>(),
     nameCounts: new Map<string, number>(),
   };
@@ -288,7 +291,7 @@ const ofSettlements = `FROM postings p JOIN budgets b ON b.unit = 'money'
 /** Locks budgets before their use is read: no more is taken off than there is. */
 function queryBudgetUse(
   { changedUse, refunds }: Pick<Needed, 'changedUse' | 'refunds'>,
-  known: Mutable<Pick<Known, 'refunded' | 'budgetUse'>>,
+  known: Mutable<Pick<Known, 'refunded' | 'refundedFor' | 'budgetUse'>>,
   ask: (text: string, values: readonly unknown[], reader: Reader) => void,
 ): void {
   const ids = numbers(changedUse.map(([id]) => id));
@@ -308,7 +311,7 @@ function queryBudgetUse(
         for (const row of rows) note(row.budget_id, row.window_at, row.used);
       },
     );
-  if (refunds.size > 0)
+  if (refunds.size > 0) {
     ask(
       `SELECT p.ref, b.id, u.window_at, u.used ${ofSettlements} JOIN budget_use u ON u.budget_id = b.id
           AND u.window_at = (SELECT max(w.window_at) FROM budget_use_parts w WHERE w.budget_id = b.id AND w.window_at <= p.at)
@@ -322,6 +325,17 @@ function queryBudgetUse(
         }
       },
     );
+    // Names beyond a day's bound are not known any more.
+    ask(
+      `SELECT l.request_id AS ref, coalesce(n.text, '') AS name FROM logs l LEFT JOIN names n ON n.user_id = l.user_id AND n.id = l.end_user_id
+        WHERE l.request_id = ANY($1::text[]) AND (l.end_user_id = 0 OR n.id IS NOT NULL)
+          AND EXISTS (SELECT 1 FROM budgets WHERE holder = 'end_user' AND subject = l.token_id::text AND unit = 'money')`,
+      [refs],
+      (rows) => {
+        for (const { ref, name } of rows) known.refundedFor.set(ref, name);
+      },
+    );
+  }
 }
 
 function queryState(

@@ -130,6 +130,13 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
          OR (b.holder = 'group' AND b.subject = (SELECT group_name FROM users WHERE id = $user)) OR b.holder = 'site')`,
   );
 
+  // Names beyond a day's bound are not known any more.
+  const endUserOf = raw.prepare<{ name: string }>(
+    `SELECT coalesce(n.text, '') AS name FROM logs l LEFT JOIN names n ON n.user_id = l.user_id AND n.id = l.end_user_id
+     WHERE l.request_id = $of AND (l.end_user_id = 0 OR n.id IS NOT NULL)
+       AND EXISTS (SELECT 1 FROM budgets WHERE holder = 'end_user' AND subject = $token AND unit = 'money')`,
+  );
+
   /** Never below zero. @returns what changed, for the memory. */
   const counted = (
     { budgetId, windowAt, delta }: Omit<CountBudget, 'type' | 'ref'>,
@@ -145,9 +152,13 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const refunded = ({ of, userId, amount }: Refund, state: LedgerState, totals: LedgerTotals): MoneyEvent[] => {
     const settled = state.posting(of);
     if (settled === undefined) return [];
-    return budgetsOf
-      .all({ at: settled.at, token: String(settled.tokenId), user: String(userId) })
+    const { at, tokenId } = settled;
+    const events = budgetsOf
+      .all({ at, token: String(tokenId), user: String(userId) })
       .map((budget) => counted({ ...budget, delta: -amount }, totals));
+    const endUser = endUserOf.get({ of, token: String(tokenId) });
+    if (endUser !== undefined) events.push({ kind: 'end_user', tokenId, name: endUser.name, at, delta: -amount });
+    return events;
   };
 
   /**

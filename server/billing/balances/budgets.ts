@@ -19,7 +19,7 @@ import {
 } from '../../contract/budgets.ts';
 import type { BudgetUse } from '../../contract/snapshot.ts';
 import type { BudgetUseState } from '../ports.ts';
-import { blockKey, blocks, EndUserTable } from './end-users.ts';
+import { blockSlots, EndUserTable } from './end-users.ts';
 import { holderCells, holderStripe, type Memory } from './shared-memory.ts';
 
 const budgetCells = countedWindows.length * budgetUnits.length;
@@ -422,7 +422,7 @@ export class BudgetBook {
 
   /** null = its memory is not there yet. */
   private tableOf(): EndUserTable | null {
-    const first = Array.from({ length: blocks }, (_, at) => this.slotOf(blockKey(at)));
+    const first = blockSlots(this.slotOf);
     return first.includes(0) ? null : new EndUserTable(this.memory, first);
   }
 

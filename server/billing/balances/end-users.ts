@@ -20,6 +20,10 @@ const blockName = 'end_user block ';
 export const blockKey = (at: number): string => `${blockName}${at}`;
 export const isBlockKey = (key: string): boolean => key.startsWith(blockName);
 
+/** First cells of all blocks, 0 where one is not known. @param slotOf by its key. */
+export const blockSlots = (slotOf: (key: string) => number): readonly number[] =>
+  Array.from({ length: blocks }, (_, at) => slotOf(blockKey(at)));
+
 /** Slots of a block that were ever given out. */
 export function* slotsInUse(memory: Memory, block: number): Generator<number> {
   for (let slot = block; slot < block + blockCells; slot += holderCells)
@@ -37,20 +41,20 @@ export class EndUserTable {
     return this.first.some((cell) => slot >= cell && slot < cell + blockCells);
   }
 
+  /** The slot of an end user that has one; 0 = he has none. */
+  known(tokenId: number, name: string): number {
+    const { low, high, slotOf } = this.placeOf(tokenId, name);
+    for (let way = 0; way < ways; way++) if (this.isOf(slotOf(way), low, high)) return slotOf(way);
+    return 0;
+  }
+
   /**
    * The slot of an end user. Where all that might give way have open requests, it is another one's: both are bounded together.
    * @param now epoch seconds.
    */
   find(tokenId: number, name: string, now: number): number {
     const { memory } = this;
-    const hash = Bun.hash(`${tokenId} ${name}`) as bigint;
-    const low = Number(hash & 0xffff_ffffn);
-    const high = Number(hash >> 32n);
-    const set = (low ^ high) >>> 0;
-    const block = this.first[Math.floor(set / setsInBlock) % this.first.length] ?? 0;
-    const inBlock = set % setsInBlock;
-    const row = Math.floor(inBlock / setsInRow);
-    const slotOf = (way: number) => block + ((row * ways + way) * setsInRow + (inBlock % setsInRow)) * holderCells;
+    const { low, high, slotOf } = this.placeOf(tokenId, name);
     const stripe = holderStripe(slotOf(0));
     memory.lock(stripe);
     try {
@@ -59,7 +63,7 @@ export class EndUserTable {
       for (let way = 0; way < ways; way++) {
         const slot = slotOf(way);
         const usedAt = memory.get(slot + Mark.usedAt);
-        if (usedAt > 0 && memory.get(slot + Mark.low) === low && memory.get(slot + Mark.high) === high) {
+        if (this.isOf(slot, low, high)) {
           memory.put(slot + Mark.usedAt, now);
           return slot;
         }
@@ -78,6 +82,25 @@ export class EndUserTable {
     } finally {
       memory.release(stripe);
     }
+  }
+
+  /** Where he may be: in one of as many slots as there are ways. */
+  private placeOf(tokenId: number, name: string) {
+    const hash = Bun.hash(`${tokenId} ${name}`) as bigint;
+    const low = Number(hash & 0xffff_ffffn);
+    const high = Number(hash >> 32n);
+    const set = (low ^ high) >>> 0;
+    const block = this.first[Math.floor(set / setsInBlock) % this.first.length] ?? 0;
+    const inBlock = set % setsInBlock;
+    const row = Math.floor(inBlock / setsInRow);
+    const slotOf = (way: number) => block + ((row * ways + way) * setsInRow + (inBlock % setsInRow)) * holderCells;
+    return { low, high, slotOf };
+  }
+
+  private isOf(slot: number, low: number, high: number): boolean {
+    const { memory } = this;
+    const isUsed = memory.get(slot + Mark.usedAt) > 0;
+    return isUsed && memory.get(slot + Mark.low) === low && memory.get(slot + Mark.high) === high;
   }
 
   private isHeld(slot: number): boolean {

@@ -8,11 +8,10 @@ import { type BudgetSnapshot, budgetUnits, countedWindows } from '../../contract
 import type { TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
 import { systemTimers, type Timers } from '../../contract/timers.ts';
 
-import type { BalanceEvent, BudgetEvent, MoneyEvent } from '../ledger/commands.ts';
+import type { BalanceEvent, BudgetEvent, EndUserEvent, MoneyEvent } from '../ledger/commands.ts';
 import type { AccountState } from '../ports.ts';
 import { addUse, HolderSlot, holderCellsOf, holderKey, leasedCell, usedCell } from './budgets.ts';
-import { blockCells, blockKey, blocks } from './end-users.ts';
-
+import { blockCells, blockKey, blockSlots, blocks, EndUserTable } from './end-users.ts';
 import { ringCells } from './rate-windows.ts';
 import { holderStripe, type Memory, userStripe } from './shared-memory.ts';
 
@@ -180,6 +179,8 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
   /** By id: the cells of each budget's window. */
   const budgets = new Map<number, Omit<BudgetPlace, 'id'>>();
   const earlyUse = new Map<number, BudgetEvent[]>();
+  /** By key: windows that its end users' money is counted in. */
+  const moneyWindows = new Map<number, readonly number[]>();
   let knowsBudgets = false;
   const owns = memory.thread === 0;
   let countsRequests = false;
@@ -226,12 +227,36 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
     memory.release(stripe);
   };
 
+  /** A window that has ended since is left alone. */
+  const countEndUser = (event: EndUserEvent): void => {
+    const windows = moneyWindows.get(event.tokenId);
+    if (windows === undefined) return;
+    const table = new EndUserTable(
+      memory,
+      blockSlots((key) => holders.get(key) ?? 0),
+    );
+    const slot = table.known(event.tokenId, event.name);
+    if (slot === 0) return;
+    const stripe = holderStripe(slot);
+    if (!memory.tryLock(stripe, timeoutMs)) return void timers.set(() => countEndUser(event), timeoutMs);
+    // Another one may have taken his slot meanwhile.
+    for (const window of table.known(event.tokenId, event.name) === slot ? windows : []) {
+      const began = memory.get(slot + HolderSlot.starts + window);
+      if (event.at >= began) addUse(memory, slot, { window, unit: 0 }, began, event.delta);
+    }
+    memory.release(stripe);
+  };
+
   const observeBudgets = (all: readonly BudgetSnapshot[]): void => {
     if (!owns) return;
+    moneyWindows.clear();
     for (const { id, holder, subject, window, unit, use } of all) {
       if (holder === 'end_user') {
         for (let at = 0; at < blocks; at++)
           if (!holders.has(blockKey(at))) holders.set(blockKey(at), memory.allocate(blockCells));
+        const place = countedWindows.findIndex((one) => one === window);
+        if (unit === 'money' && place >= 0)
+          moneyWindows.set(Number(subject), [...(moneyWindows.get(Number(subject)) ?? []), place]);
         continue;
       }
       if (budgets.has(id)) continue;
@@ -254,10 +279,8 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
   };
 
   const credit = (event: MoneyEvent): void => {
-    if (event.kind === 'budget') {
-      count(event);
-      return;
-    }
+    if (event.kind === 'budget') return count(event);
+    if (event.kind === 'end_user') return countEndUser(event);
     const slot = users.get(event.userId);
     if (slot === undefined) {
       early.set(event.userId, [...(early.get(event.userId) ?? []), event]);

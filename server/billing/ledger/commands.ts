@@ -299,7 +299,19 @@ export interface BudgetEvent {
   readonly delta: number;
 }
 
-export type MoneyEvent = BalanceEvent | BudgetEvent;
+/** What was settled for an end user of a key was given back; his windows are in memory alone. */
+export interface EndUserEvent {
+  readonly kind: 'end_user';
+  readonly tokenId: number;
+  /** '' = the request named nobody. */
+  readonly name: string;
+  /** Of the settlement: epoch seconds. */
+  readonly at: number;
+  /** Signed quota. */
+  readonly delta: number;
+}
+
+export type MoneyEvent = BalanceEvent | BudgetEvent | EndUserEvent;
 
 /** A request to the site's ledger for a lease, where several machines share it. */
 export interface LeaseOrder {
