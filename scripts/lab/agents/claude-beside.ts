@@ -142,7 +142,7 @@ try {
     throw new Error('skipped: npm cannot install claude');
   const { home, work, task } = homeIn(dir, 'beside');
   let reads = 1;
-  const upstream = startUpstream(() => ({ ...task, reads }), usage);
+  const upstream = startUpstream(() => ({ ...task, reads }), { used: usage });
   ending.unshift(upstream.stop);
   const client = 'gateway';
   const provider = await startProvider(client);

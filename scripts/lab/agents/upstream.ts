@@ -18,7 +18,7 @@ interface Used {
 export const doneWords = 'The task is done.';
 
 type Schema = { readonly properties?: Readonly<Record<string, { readonly type?: unknown; readonly enum?: unknown }>> };
-type Call = { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> };
+export type Call = { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> };
 
 const schemaOf = (tool: Tool): Schema => (tool.schema ?? {}) as Schema;
 const shellTools = /^(?:shell|shell_command|exec_command|run_shell_command|bash|container\.exec)$/i;
@@ -42,7 +42,7 @@ function withCommand(tool: Tool, line: string): Call {
 }
 
 /** Words in what tools answered, in order. */
-const resultsIn = ({ messages }: ChatRequest): readonly string[] =>
+export const resultsIn = ({ messages }: ChatRequest): readonly string[] =>
   messages
     .flatMap(({ parts }) => parts)
     .filter((part): part is Extract<Part, { type: 'tool-result' }> => part.type === 'tool-result')
@@ -54,6 +54,14 @@ const wordsIn = ({ messages }: ChatRequest): string =>
     .map((part) => (part.type === 'text' ? part.text : ''))
     .join('\n');
 
+/** Reads a file with what the program offers for that; null = it offers nothing. */
+export function reading({ tools }: ChatRequest, path: string): Call | null {
+  const find = (pattern: RegExp) => tools.find(({ name }) => pattern.test(name.replace(/^.*__/, '')));
+  const [reader, shell] = [find(readTools), find(shellTools)];
+  if (reader !== undefined) return withPath(reader, path);
+  return shell === undefined ? null : withCommand(shell, `cat '${path}'`);
+}
+
 /** The next thing to do; null = all is done, or there is nothing to do it with. */
 function nextCall(request: ChatRequest, { source, target, reads = 1 }: Task): Call | null {
   // Words alone are wanted, or a summary says that all is done.
@@ -61,12 +69,9 @@ function nextCall(request: ChatRequest, { source, target, reads = 1 }: Task): Ca
   const done = resultsIn(request).length;
   const find = (pattern: RegExp) => request.tools.find(({ name }) => pattern.test(name.replace(/^.*__/, '')));
   const shell = find(shellTools);
-  const [reader, writer] = [find(readTools), find(writeTools)];
+  const writer = find(writeTools);
   const secret = /secret-[a-z]+/.exec(resultsIn(request).join(' '))?.[0] ?? 'nothing was read';
-  if (done < reads) {
-    if (reader !== undefined) return withPath(reader, source);
-    return shell === undefined ? null : withCommand(shell, `cat '${source}'`);
-  }
+  if (done < reads) return reading(request, source);
   if (done > reads) return null;
   if (writer !== undefined) return withPath(writer, target, secret);
   return shell === undefined ? null : withCommand(shell, `printf %s '${secret}' > '${target}'`);
@@ -79,8 +84,15 @@ function wordsFor(request: ChatRequest, { target }: Task): string {
   return secret === undefined ? doneWords : `${doneWords}\n\n${name}\n\`\`\`\n${secret}\n\`\`\`\n`;
 }
 
-function answerTo(request: ChatRequest, task: Task, turn: number, used: Used): readonly ChatEvent[] {
-  const call = nextCall(request, task);
+function answerTo(
+  request: ChatRequest,
+  {
+    task,
+    call,
+    turn,
+    used,
+  }: { readonly task: Task; readonly call: Call | null; readonly turn: number; readonly used: Used },
+): readonly ChatEvent[] {
   const said: readonly ChatEvent[] =
     call === null
       ? [
@@ -119,8 +131,23 @@ function requestedAt(path: string): Requested | null {
   return null;
 }
 
-/** @param task of the one program that runs at the moment. @param used tokens that it says a call took. */
-export function startUpstream(task: () => Task, used: Used = { input: 100, output: 10 }) {
+/** A request as its program sent it. */
+export interface Received {
+  readonly dialect: ProtocolId;
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+interface Script {
+  /** What the model does next, in place of the task; null = it says that all is done. */
+  readonly next?: (request: ChatRequest) => Call | null;
+  readonly received?: (received: Received) => void;
+  /** Tokens that it says a call took. */
+  readonly used?: Used;
+}
+
+/** @param task of the one program that runs at the moment. */
+export function startUpstream(task: () => Task, { next, received, used = { input: 100, output: 10 } }: Script = {}) {
   let turns = 0;
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -135,7 +162,10 @@ export function startUpstream(task: () => Task, used: Used = { input: 100, outpu
       const stream = requested.stream ?? body.stream === true;
       const { translation } = codecFor(requested.dialect);
       const decoded = translation.decodeRequest(body, { model: requested.model, stream });
-      const events = answerTo(decoded, task(), ++turns, used);
+      received?.({ dialect: requested.dialect, path: pathname, body });
+      const at = task();
+      const call = next === undefined ? nextCall(decoded, at) : next(decoded);
+      const events = answerTo(decoded, { task: at, call, turn: ++turns, used });
       const context = { model: decoded.model, responseId: `r${turns}`, created: 1_700_000_000, includeUsage: true };
       if (!stream) return Response.json(translation.encodeResponse(events, context));
       const writer = translation.writer(context);

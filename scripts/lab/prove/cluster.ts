@@ -1,6 +1,7 @@
 /** Several machines on one PostgreSQL, and what nights bring: `prove cluster [--only calm,kills,…] [--seed N] [--full] [--minutes N]`, minutes for `nights` alone. */
 import type { Goal } from '../bench/goal.ts';
 import { admission } from './cluster/admission.ts';
+import { budgets } from './cluster/budgets.ts';
 import { changeDelays } from './cluster/changes.ts';
 import { failover } from './cluster/failover.ts';
 import { all, baseline, freezes, kills, type PartOrder, redis, restarts } from './cluster/load.ts';
@@ -23,6 +24,7 @@ const parts: Readonly<Record<string, (order: PartOrder) => Promise<readonly Goal
   redis,
   all,
   admission,
+  budgets,
   news: changeDelays,
   paused,
   failover,

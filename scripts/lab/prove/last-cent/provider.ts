@@ -18,6 +18,23 @@ export interface Billed {
   readonly read: number;
   readonly written: number;
   readonly output: number;
+  readonly rates: Rates;
+}
+
+/** Quota of a token; 500,000 quota are a dollar. */
+interface Rates {
+  readonly input: number;
+  readonly written: number;
+  readonly read: number;
+  readonly output: number;
+}
+
+/** Whoever keeps prompts and bills them. */
+export interface CachingProvider {
+  /** What the prompt costs, with an answer of so many tokens. @param keeps false = it is only asked, and nothing is kept. */
+  bill(body: Readonly<Record<string, unknown>>, output: number, keeps?: boolean): Billed;
+  /** Forgets everything, whatever was promised. */
+  forget(): void;
 }
 
 export interface ProviderRules {
@@ -33,15 +50,15 @@ const leastTokens = 1024;
 /** Of the frame of each block. */
 const frameTokens = 5;
 
-/** Quota of a token at claude-sonnet-4-5's list prices ($3, $3.75, $0.30, $15 a million); 500,000 quota are a dollar. */
-const quotaOf = { input: 1.5, written: 1.875, read: 0.15, output: 7.5 } as const;
+/** The list prices of claude-sonnet-4-5: $3, $3.75, $0.30, $15 a million. */
+const rates: Rates = { input: 1.5, written: 1.875, read: 0.15, output: 7.5 };
 
-export const priceOf = (billed: Billed): number =>
+export const priceOf = ({ rates, ...billed }: Billed): number =>
   Math.round(
-    billed.input * quotaOf.input +
-      billed.written * quotaOf.written +
-      billed.read * quotaOf.read +
-      billed.output * quotaOf.output,
+    billed.input * rates.input +
+      billed.written * rates.written +
+      billed.read * rates.read +
+      billed.output * rates.output,
   );
 
 type Json = Readonly<Record<string, unknown>>;
@@ -67,18 +84,16 @@ function blocksOf(body: Json): readonly Block[] {
   return blocks;
 }
 
-export class Provider {
+export class Provider implements CachingProvider {
   /** When the beginning of each hash is forgotten. */
   private readonly kept = new Map<string, number>();
 
   constructor(private readonly rules: ProviderRules) {}
 
-  /** Forgets everything, whatever was promised. */
   forget(): void {
     this.kept.clear();
   }
 
-  /** What the prompt costs, with an answer of so many tokens. @param keeps false = it is only asked, and nothing is kept. */
   bill(body: Json, output: number, keeps = true): Billed {
     const { lettersPerToken, now } = this.rules;
     const blocks = blocksOf(body);
@@ -106,7 +121,7 @@ export class Provider {
       if (hit >= 0) this.kept.set(hashes[hit] ?? '', at + lifeMs);
     }
     const cached = Math.max(read, end);
-    return { read, written: cached - read, input: sum - cached, output };
+    return { read, written: cached - read, input: sum - cached, output, rates };
   }
 }
 

@@ -48,7 +48,18 @@ export interface SessionShape {
   readonly maxTokens: number;
 }
 
-export class Session {
+/** One agent at work. */
+export interface AgentSession {
+  /** Of the request. */
+  readonly path: string;
+  /** The prompt of the next turn. @param tail what a branch of it asks last. */
+  body(tail?: string | null): Readonly<Record<string, unknown>>;
+  /** What came of a turn, and what its tool found. */
+  goOn(answer: string): void;
+}
+
+export class Session implements AgentSession {
+  readonly path = '/v1/messages';
   private readonly messages: Message[] = [];
   private readonly tools: readonly object[];
   private readonly system: readonly TextBlock[];
@@ -66,7 +77,6 @@ export class Session {
     this.say('user', prose(random, shape.letters - head));
   }
 
-  /** The prompt of the next turn. @param tail what a branch of it asks last. */
   body(tail: string | null = null): Readonly<Record<string, unknown>> {
     const { model, name, maxTokens } = this.shape;
     const all =
@@ -81,7 +91,6 @@ export class Session {
     };
   }
 
-  /** What came of a turn, and what its tool found. */
   goOn(answer: string): void {
     this.say('assistant', answer);
     this.say('user', prose(this.random, 200 + Math.floor(this.random() * 2400)));
