@@ -41,6 +41,7 @@ export const definition: ProtocolDefinition = {
       ...[
         'include',
         'max_output_tokens',
+        'max_tool_calls',
         'metadata',
         'store',
         'stream',

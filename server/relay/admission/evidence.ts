@@ -20,6 +20,7 @@ import { type Estimate, estimate, reserveFor } from './meter.ts';
 import type { Plan } from './plan.ts';
 import { type Opening, type Origin, PrefixEvidence, type Proven } from './prefix-evidence.ts';
 import { openingOf } from './prompt-opening.ts';
+import { withSearchesOf } from './search-limit.ts';
 import { usageMarks } from './usage-marks.ts';
 
 /** What a request will cost at one channel with one key. */
@@ -105,7 +106,9 @@ export class Evidence {
     if (known === null && factor >= mostPerCounted) return null;
     const base = counts === null || factor >= mostPerCounted ? plan.estimate : calibrated(subject, counts.all, factor);
     const promptTokens =
-      known === null ? base.promptTokens : Math.min(base.promptTokens, known.most + restTokens(known, counts, factor));
+      known === null
+        ? base.promptTokens
+        : Math.min(base.promptTokens, known.most + restTokens(known, counts, factor) + base.found);
     const { maxTokens, answer } = plan.estimate;
     const size = { ...base, promptTokens, cached: known?.read ?? 0, maxTokens, answer };
     const reserveAmount = reserveFor(size, maxTokens);
@@ -163,9 +166,8 @@ export class Evidence {
     const { parsed, plan } = shorter;
     for (const name in parsed.body) if (parsed.body[name] !== body[name] && !unhashed.includes(name)) return null;
     const { maxTokens, answer } = plan.estimate;
-    const size = { ...likely.size, maxTokens, answer };
-    const reserveAmount = reserveFor(size, maxTokens);
-    return reserveAmount >= plan.max ? null : { ...likely, size: { ...size, reserveAmount } };
+    const size = withSearchesOf({ ...likely.size, maxTokens, answer }, plan.estimate);
+    return size.reserveAmount >= plan.max ? null : { ...likely, size };
   }
 
   /** A response ended well, and its upstream reported what it used. */
@@ -173,6 +175,8 @@ export class Evidence {
     const { parsed, principal, plan, counts } = subject;
     const { channel, key, upstreamModel, sentMs, received } = attempt;
     if (!mayBeProven(parsed, plan) || !isTrusted(channel) || usage.parts !== undefined) return;
+    // A tool that ran gave the model more to read, and had it read all of it once more.
+    for (const tool in usage.toolCalls) if ((usage.toolCalls[tool] ?? 0) > 0) return;
     if (passed(channel, parsed, plan) === null) return;
     if (usageMarks(usage, { parsed, estimate: plan.estimate, upstreamModel, received }) !== null) return;
     const all = promptTokensOf(usage);
@@ -199,11 +203,14 @@ export class Evidence {
   }
 }
 
-/** Nothing but the request's own prompt is read, by its own model, and paid by the token. */
+/**
+ * The request's own prompt is read, by its own model, and paid by the token; besides it no more than what tools look up whose calls
+ * are bounded and reported: that is held for at its dearest.
+ */
 function mayBeProven({ operation, compaction }: ParsedRequest, { prices, requested, others }: Plan): boolean {
   const { uses, reads, again } = requested;
   if (operation !== 'chat' || compaction !== undefined || prices.modelPrice !== null) return false;
-  return uses.length === 0 && reads === 0 && !again && others.length === 0;
+  return (reads === 0 || (uses.length > 0 && Number.isFinite(reads))) && !again && others.length === 0;
 }
 
 const isCheaperRead = ({ prices }: Plan): boolean => weightOf(prices, 'cacheRead') < 1;

@@ -57,6 +57,8 @@ export interface Estimate extends ReserveSize {
   readonly prices: Prices;
   /** Quota. */
   readonly reserveAmount: number;
+  /** Of the prompt's tokens, those that the provider may look up for the model to read. */
+  readonly found: number;
   /** Tokens of the prompt as usual text has them. */
   readonly fallback: number;
   /** Where the length of the answer can be limited. */
@@ -174,7 +176,8 @@ export function estimate(
     hasAudio: (prompt.features & Feature.sound) !== 0 && hasAudio(body),
     toolCalls: route.toolCallsFor(requested),
   };
-  return { ...size, prices: perAnswer, reserveAmount: reserveAll(perAnswer, size, others), fallback, answer, others };
+  const reserveAmount = reserveAll(perAnswer, size, others);
+  return { ...size, prices: perAnswer, reserveAmount, found, fallback, answer, others };
 }
 
 /** Where a call has a price, whatever is done several times costs it as often. */
@@ -312,6 +315,7 @@ const sized = (prices: Prices, size: ReserveSize, fallback = size.promptTokens):
   ...size,
   prices,
   reserveAmount: reserveEstimate(prices, size),
+  found: 0,
   fallback,
   answer: null,
   others: noOthers,

@@ -220,11 +220,18 @@ const noLacks: readonly BudgetLack[] = [];
 /** Of all at once. What open requests hold of requests is not waited for: nearly all of them count. @returns whether there is enough of each. */
 async function leaseBudgets(leaseClient: LeaseClient, reservation: Reservation): Promise<boolean> {
   const lacks = budgetLacks(reservation);
-  if (lacks.length === 0) return true;
+  if (lacks.length === 0) return isWithinOwn(reservation);
   const outcomes = await Promise.all(
     lacks.map(({ id, need, available }) => leaseClient.acquire(lesseeOfBudget(id), need, available)),
   );
-  return outcomes.every((outcome) => outcome === 'granted');
+  return outcomes.every((outcome) => outcome === 'granted') && isWithinOwn(reservation);
+}
+
+/** Whether windows that are this machine's own have enough: nothing can be leased of an end user's. */
+function isWithinOwn({ account, budgetHolders: holders, max, plan }: Reservation): boolean {
+  const own = holders?.filter(({ kind }) => kind === 'end_user') ?? [];
+  if (own.length === 0) return true;
+  return account.availableIn(own, 0, true) >= max && account.availableIn(own, 2, true) >= mostTokens(plan.estimate);
 }
 
 /** Answers of the ledger that leave the balance out of it. */
@@ -452,8 +459,24 @@ function shortenExactly(reservation: Reservation): boolean {
 
 /** By evidence. @returns false where there is none, or none of a shorter one. */
 function shortenLikely(core: ReserveCore, reservation: Reservation, available: number): boolean {
-  const { likely, parsed, plan, account, staged } = reservation;
+  const { likely, parsed, plan, account } = reservation;
   if (likely === null) return false;
+  if (planShorter(core, reservation, { parsed, plan, likely }, available)) return true;
+  const room = account.available(plan.selfUse);
+  const fewer = withFewerSearches(parsed, plan, available, { estimate: likely.size, available: room });
+  const likelyFewer = fewer === null ? null : core.evidence.shortened(likely, parsed, fewer);
+  if (fewer === null || likelyFewer === null) return false;
+  return planShorter(core, reservation, { ...fewer, likely: likelyFewer }, available);
+}
+
+/** @param target the request, or what it becomes with fewer searches. @returns whether it can begin so. */
+function planShorter(
+  core: ReserveCore,
+  reservation: Reservation,
+  { parsed, plan, likely }: Pick<Reservation, 'parsed' | 'plan'> & { readonly likely: Likely },
+  available: number,
+): boolean {
+  const { account, staged } = reservation;
   const room = account.available(plan.selfUse);
   const held = staged ? null : { estimate: likely.size, available: room };
   const shorter = shorten(parsed, plan, available, held);

@@ -74,6 +74,7 @@ function planWith(plan: Plan, { calls: before }: Search, calls: number): Plan {
   const size: Estimate = {
     ...estimate,
     promptTokens: estimate.promptTokens - plan.requested.reads + reads,
+    found: estimate.found - plan.requested.reads + reads,
     toolCalls: plan.route.toolCallsFor(requested),
   };
   const reserveAmount = reserveFor(size, size.maxTokens);
@@ -118,15 +119,22 @@ export function fewestSearches(parsed: ParsedRequest, plan: Plan): Estimate {
 const hasHeeding = (parsed: ParsedRequest, plan: Plan): boolean =>
   plan.candidates.filter((channel) => heeds(channel, parsed, plan)).length > 0;
 
+/** What a request is likely to cost where its plan looks up less. */
+export function withSearchesOf(likely: Estimate, { found, toolCalls }: Estimate): Estimate {
+  const size: Estimate = { ...likely, promptTokens: likely.promptTokens - likely.found + found, found, toolCalls };
+  return { ...size, reserveAmount: reserveFor(size, size.maxTokens) };
+}
+
 /**
  * The same request with the most searches that leave as much for the rest of it, one at least.
- * @param available quota the request may hold.
+ * @param available quota the request may cost at most. @param held what it is likely to cost, and quota for that; null = all is held.
  * @returns null where their number cannot be limited, or is as small already.
  */
 export function withFewerSearches(
   parsed: ParsedRequest,
   plan: Plan,
   available: number,
+  held: { readonly estimate: Estimate; readonly available: number } | null = null,
 ): { readonly parsed: ParsedRequest; readonly plan: Plan } | null {
   const search = searchIn(parsed, plan);
   if (search === null || search.calls < 2) return null;
@@ -136,7 +144,9 @@ export function withFewerSearches(
   const among = { ...plan, candidates, route: plan.route.filter(heeding) };
   for (let calls = search.calls - 1; ; calls--) {
     const fewer = planWith(among, search, calls);
-    if (calls > 1 && reserveFor(fewer.estimate, 0) > available / 2) continue;
+    const isHeld =
+      held === null || reserveFor(withSearchesOf(held.estimate, fewer.estimate), 0) <= held.available / 2;
+    if (calls > 1 && !(isHeld && reserveFor(fewer.estimate, 0) <= available / 2)) continue;
     const limited = written(parsed, search, calls);
     return limited === null ? null : { parsed: limited, plan: fewer };
   }
