@@ -1,5 +1,6 @@
 /** What may follow the words typed so far: commands, flags, and the names of things that exist. */
 import { Option } from 'commander';
+import { logGroupings } from '../server/contract/names.ts';
 import type { CommandRow } from './command.ts';
 import { commands } from './commands/index.ts';
 import { globals } from './globals.ts';
@@ -91,7 +92,7 @@ async function valuesOf(names: readonly string[], flag: string, env: Environment
     case '--type':
       return noun === 'logs' ? logTypes : noun === 'channel' ? providerNames() : [];
     case '--by':
-      return noun === 'logs' ? ['channel', 'model', 'user'] : [];
+      return noun === 'logs' ? logGroupings.map((by) => by.replace('_', '-')) : [];
     case '--since':
     case '--until':
     case '--before':

@@ -3,6 +3,7 @@ import { type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from '
 import { LogType } from '../../server/contract/enum.ts';
 import { type NameKind, type Names, nameKinds, otherName, otherText } from '../../server/contract/names.ts';
 import { fieldOf, isDescending, type logSorts, type Sort } from '../../server/contract/sort.ts';
+import { labelsIn } from '../../server/contract/token-fields.ts';
 import type { Database } from '../open.ts';
 import type { LogsTable, Schema } from '../schema/tables.ts';
 import { createLogFacets } from './log-counts.ts';
@@ -57,7 +58,7 @@ const sumColumns = { channel: 'channel_id', model: 'model_name', user: 'username
 export type LogSumBy = keyof typeof sumColumns;
 
 /** What else requests are grouped by; their list prices are not asked for. */
-export type LogGroupBy = 'token' | 'group' | 'tag' | 'hour' | 'day';
+export type LogGroupBy = 'token' | 'label' | 'group' | 'tag' | 'hour' | 'day';
 
 /** Requests of one user that have a value in common. */
 export interface LogGroup {
@@ -114,6 +115,8 @@ export function createLogsRepository(database: Database) {
       ...{ name: sql`max(token_name)`, key: sql`token_id`, owner: sql`max(username)` },
       columns: ['token_id', 'token_name', 'username'],
     },
+    // The same of keys' labels.
+    label: { name: sql`CAST(token_id AS TEXT)`, key: sql`token_id`, columns: ['token_id'], owner: sql`''` },
     group: { name: sql`group_name`, key: sql`group_name`, columns: ['group_name'], owner: sql`''` },
     // Its channels' tags are looked up once and not for each row.
     tag: { name: sql`CAST(channel_id AS TEXT)`, key: sql`channel_id`, columns: ['channel_id'], owner: sql`''` },
@@ -137,21 +140,28 @@ export function createLogsRepository(database: Database) {
     return (user: number, id: number): string => (id === otherName ? otherText : (texts.get(`${user} ${id}`) ?? ''));
   };
 
-  /** @param groups by channel. @returns the dearest first. */
-  const byTag = async (groups: readonly LogGroup[]): Promise<LogGroup[]> => {
+  const tagsOfChannels = async () => {
     const channels = await query.selectFrom('channels').select(['id', 'tag']).execute();
-    const tags = new Map(channels.map(({ id, tag }) => [String(id), tag]));
+    return new Map(channels.map(({ id, tag }) => [String(id), [tag]]));
+  };
+  const labelsOfTokens = async () => {
+    const tokens = await query.selectFrom('tokens').select(['id', 'labels']).where('labels', '<>', '').execute();
+    return new Map(tokens.map(({ id, labels }) => [String(id), labelsIn(labels)]));
+  };
+
+  /** @param groups by the id of what has the names; '' = it has none. One with several counts in each. @returns the dearest first. */
+  const byNamesOf = (groups: readonly LogGroup[], names: ReadonlyMap<string, readonly string[]>): LogGroup[] => {
     const found = new Map<string, LogGroup>();
-    for (const group of groups) {
-      const name = tags.get(group.name) ?? '';
-      const known = found.get(name);
-      found.set(name, {
-        ...{ name, username: '' },
-        requests: group.requests + (known?.requests ?? 0),
-        tokens: group.tokens + (known?.tokens ?? 0),
-        quota: group.quota + (known?.quota ?? 0),
-      });
-    }
+    for (const group of groups)
+      for (const name of names.get(group.name) ?? ['']) {
+        const known = found.get(name);
+        found.set(name, {
+          ...{ name, username: '' },
+          requests: group.requests + (known?.requests ?? 0),
+          tokens: group.tokens + (known?.tokens ?? 0),
+          quota: group.quota + (known?.quota ?? 0),
+        });
+      }
     return [...found.values()].sort((one, other) => other.quota - one.quota);
   };
 
@@ -261,7 +271,8 @@ export function createLogsRepository(database: Database) {
     /** The dearest first, hours and days in their order. */
     groups: async (filter: LogFilter, by: LogGroupBy, limit: number): Promise<LogGroup[]> => {
       const isTime = by === 'hour' || by === 'day';
-      const tail = by === 'tag' ? sql`` : sql` LIMIT ${limit}`;
+      const names = by === 'tag' ? await tagsOfChannels() : by === 'label' ? await labelsOfTokens() : null;
+      const tail = names === null ? sql` LIMIT ${limit}` : sql``;
       const { name, key, columns, owner } = groupColumns[by];
       const read = [...columns, 'requests', 'tokens', 'quota'] as const;
       const table = await sums.table(ofEverybody(filter), read, by === 'hour' ? 'hours' : 'both');
@@ -269,7 +280,7 @@ export function createLogsRepository(database: Database) {
         FROM ${table} GROUP BY ${key} ${charged} ORDER BY ${isTime ? sql`1` : sql`sum(quota) DESC`}${tail}`.execute(
         query,
       );
-      return by === 'tag' ? (await byTag(found.rows)).slice(0, limit) : found.rows;
+      return names === null ? found.rows : byNamesOf(found.rows, names).slice(0, limit);
     },
     /** By a name that clients give: each user's for himself, the dearest first; requests without one are not among them. */
     namedGroups: async (filter: LogFilter, kind: NameKind, limit: number): Promise<LogGroup[]> => {

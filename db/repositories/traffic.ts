@@ -1,6 +1,7 @@
 /** Traffic by channel, key and model: windows that several writers add into, and what is read of them. */
 import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely';
 import { type TrafficCounter, type TrafficSpan, trafficCounters, trafficSpans } from '../../server/contract/traffic.ts';
+import { labelsIn } from '../../server/contract/token-fields.ts';
 import type { Database } from '../open.ts';
 import type { TrafficTable } from '../schema/tables.ts';
 import { deleteInSlices } from '../slices.ts';
@@ -296,6 +297,11 @@ export function createTrafficRepository({ query }: Database) {
       return rows.map((row) => ({ ...row, name: row.username }));
     },
     /** Deleted keys keep their names. */
+    /** Of keys that have any. */
+    tokenLabels: async (): Promise<ReadonlyMap<number, readonly string[]>> => {
+      const rows = await query.selectFrom('tokens').select(['id', 'labels']).where('labels', '<>', '').execute();
+      return new Map(rows.map(({ id, labels }) => [id, labelsIn(labels)]));
+    },
     tokenNames: (ids: readonly number[]): Promise<Named[]> =>
       query
         .selectFrom('tokens')

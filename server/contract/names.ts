@@ -5,7 +5,18 @@ export const nameKinds = ['agent', 'session', 'project', 'end_user', 'subagent',
 export type NameKind = (typeof nameKinds)[number];
 
 /** What the log's sums are grouped by. */
-export const logGroupings = ['channel', 'model', 'user', 'token', 'group', 'tag', 'hour', 'day', ...nameKinds] as const;
+export const logGroupings = [
+  'channel',
+  'model',
+  'user',
+  'token',
+  'label',
+  'group',
+  'tag',
+  'hour',
+  'day',
+  ...nameKinds,
+] as const;
 export type LogGrouping = (typeof logGroupings)[number];
 /** Those that a user may have of his own. */
 export const ownGroupings = ['model', 'token', 'group', 'hour', 'day', ...nameKinds] as const;

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { complete } from '../../cli/completion.ts';
 import { printError } from '../../cli/errors.ts';
 import { AppError } from '../../server/contract/errors.ts';
+import { logGroupings } from '../../server/contract/names.ts';
 import { createRunner } from './runner.ts';
 
 let dir: string;
@@ -30,7 +31,7 @@ test.each([
   [['channel', 'add', '--type', 'pract'], ['practice']],
   [
     ['logs', 'stat', '--by', ''],
-    ['channel', 'model', 'user'],
+    logGroupings.map((by) => by.replace('_', '-')).sort(),
   ],
   [['--json', 'channel', 'get', ''], ['main']],
   [['--lang', 'zh', 'channel', 'en'], ['enable']],

@@ -98,12 +98,37 @@ test('a name of one user is another than the same name of another', async () => 
 test('sums by any value agree with the whole, to the unit', async () => {
   const whole = await get<{ quota: number; requests: number }>('/api/log/stat?type=2');
   const sum = (groups: readonly Group[]) => groups.reduce((all, { quota }) => all + quota, 0);
-  for (const what of ['token', 'group', 'tag', 'hour', 'day', 'channel', 'model', 'user'])
+  for (const what of ['token', 'label', 'group', 'tag', 'hour', 'day', 'channel', 'model', 'user'])
     expect([what, sum(await by(what))]).toEqual([what, whole.quota]);
   const { items } = await get<{ items: { quota: number; names?: { session?: string } }[] }>('/api/log/?type=2');
   const unnamed = items.filter(({ names }) => names?.session === undefined).reduce((all, one) => all + one.quota, 0);
   expect(unnamed).toBeGreaterThan(0);
   expect(sum(await by('session'))).toBe(whole.quota - unnamed);
+});
+
+test('sums by label are those of the keys that have it: a key with two counts in both, one without is nameless', async () => {
+  const { tokens } = api.gateway.services;
+  const of = async (): Promise<readonly (readonly [string, number, number])[]> =>
+    (await by('label')).map(({ name, requests, quota }) => [name, requests, quota] as const);
+  const whole = (await by('user')).map(({ name, requests, quota }) => [name, requests, quota] as const);
+  const [mine, theirs] = [whole.find(([name]) => name === 'tester'), whole.find(([name]) => name === 'liar')];
+  expect([mine?.[1], theirs?.[1]]).toEqual([4, 1]);
+  expect(await of()).toEqual([['', 5, (mine?.[2] ?? 0) + (theirs?.[2] ?? 0)]]);
+  const rows = await api.gateway.rows<{ id: number; name: string }>('SELECT id, name FROM tokens ORDER BY id');
+  const key = rows.find(({ name }) => name !== 'theirs')?.id ?? 0;
+  await tokens.update(key, null, { labels: 'team-a, build' }, false);
+  await tokens.update(rows.find(({ name }) => name === 'theirs')?.id ?? 0, null, { labels: 'build' }, false);
+  expect(await of()).toEqual([
+    ['build', 5, (mine?.[2] ?? 0) + (theirs?.[2] ?? 0)],
+    ['team-a', 4, mine?.[2]],
+  ]);
+  // Administrators alone know of labels.
+  expect((await api.send('GET', '/api/log/self/stat/by?by=label', undefined, other)).body.success).toBe(false);
+  await tokens.update(key, null, { labels: '' }, false);
+  expect((await of()).map(([name, requests]) => [name, requests])).toEqual([
+    ['', 4],
+    ['build', 1],
+  ]);
 });
 
 test('groups are the dearest first, as many as are asked for; times are in their order', async () => {

@@ -667,7 +667,7 @@ export async function theLog({ logs, conversations, usage, alerts }: Repositorie
     const sums = await logs.totals({ from: start }, by);
     sums.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.channel_id - b.channel_id));
   }
-  for (const by of ['token', 'group', 'tag', 'hour', 'day'] as const) {
+  for (const by of ['token', 'label', 'group', 'tag', 'hour', 'day'] as const) {
     const groups = await logs.groups({ to: start + 40 * day }, by, 8);
     groups.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.quota - b.quota));
   }
@@ -758,6 +758,7 @@ export async function theTraffic({ traffic }: Repositories): Promise<void> {
   await traffic.windows(300, at);
   await traffic.windows(300, at, 1);
   await traffic.channelNames([1, 2, 99]);
+  await traffic.tokenLabels();
   await traffic.tokenNames([1, 2, 99]);
   await traffic.deleteOld({ 300: at + 300, 3600: 0, 86400: 0 });
   await traffic.totals({ span: 300, kind: 'all', ...range }, []);

@@ -231,6 +231,33 @@ test('tests of channels and what administrators try are no requests of the users
   expect(await traffic('traffic.self', {}, own)).toMatchObject({ total: { requests: 2 } });
 });
 
+test('traffic by label is that of the keys that have it, to administrators alone', async () => {
+  await gateway.channel(upstream.url);
+  const [one, two, bare] = [await gateway.token(), await gateway.token(), await gateway.token()];
+  await gateway.services.tokens.update(one.id, null, { labels: 'team-a,build' }, false);
+  await gateway.services.tokens.update(two.id, null, { labels: 'build' }, false);
+  await gateway.sync();
+  for (const { key, times } of [
+    { ...one, times: 2 },
+    { ...two, times: 1 },
+    { ...bare, times: 3 },
+  ])
+    for (let n = 0; n < times; n++) await ask(key);
+  await keep();
+  const { total, series } = await traffic('traffic.all', { by: 'label' });
+  expect(total).toMatchObject({ requests: 6 });
+  expect(series.map(({ name, total: { requests } }) => [name, requests])).toEqual([
+    ['build', 3],
+    ['team-a', 2],
+  ]);
+  for (const { points, total: all } of series) {
+    expect(new Set(points.map(({ at }) => at)).size).toBe(points.length);
+    expect(points.reduce((sum, { requests }) => sum + requests, 0)).toBe(all.requests);
+    expect(points.reduce((sum, { charge }) => sum + charge, 0)).toBe(all.charge);
+  }
+  await expect(traffic('traffic.self', { by: 'label' })).rejects.toThrow();
+});
+
 test('a channel that fails only its tests is failing, and one that passes one is not', async () => {
   const id = await gateway.channel(upstream.url);
   upstream.script((response) => sendJson(response, { error: { message: 'no' } }, 500));

@@ -119,7 +119,7 @@ export async function allSums(database: Database): Promise<Record<string, unknow
     };
     put('all', await logs.stat(which));
     for (const by of ['channel', 'model', 'user'] as const) put(by, byText(await logs.totals(which, by)));
-    for (const by of ['token', 'group', 'tag', 'hour', 'day'] as const)
+    for (const by of ['token', 'label', 'group', 'tag', 'hour', 'day'] as const)
       put(by, byText(await logs.groups(which, by, 1000)));
     for (const kind of nameKinds) put(kind, byText(await logs.namedGroups(which, kind, 1000)));
   }
@@ -139,7 +139,7 @@ export async function expectEqualSums(database: Database): Promise<void> {
   await sql`DELETE FROM logs`.execute(database.query);
   await addedUpFrom(database, 0);
   const whole = await allSums(database);
-  for (const by of ['all', 'channel', 'model', 'user', 'token', 'group', 'tag', 'hour', 'day', ...nameKinds]) {
+  for (const by of ['all', 'channel', 'model', 'user', 'token', 'label', 'group', 'tag', 'hour', 'day', ...nameKinds]) {
     const key = `${by} ${JSON.stringify(ranges[1])}`;
     expect(whole[key]).toEqual(fromLog[key]);
   }

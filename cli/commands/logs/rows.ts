@@ -64,8 +64,8 @@ export const logRows: readonly CommandRow[] = [
     flags: [
       {
         flag: '--by <what>',
-        zh: '按 channel, model, user, token, group, tag, hour, day, agent, session, project, end-user, subagent, prompt',
-        en: 'by channel, model, user, token, group, tag, hour, day, agent, session, project, end-user, subagent, prompt',
+        zh: '按 channel, model, user, token, group, tag, hour, day, agent, session, project, end-user, subagent, prompt, label',
+        en: 'by channel, model, user, token, group, tag, hour, day, agent, session, project, end-user, subagent, prompt, label',
       },
       { flag: '--limit <n>', zh: '最多的行数（默认 500）', en: 'rows at most (default 500)' },
       {

@@ -229,8 +229,8 @@ export const logEndpoints = [
     input: z.object({ ...adminFilters, by: z._default(z.enum(logGroupings), 'channel'), limit }),
     output: z.array(groupShape),
     summary: {
-      zh: '按渠道、模型、用户、令牌、分组、标签、时间、会话、代理等统计',
-      en: 'Statistics by channel, model, user, key, group, tag, time, session, agent and other names',
+      zh: '按渠道、模型、用户、令牌、令牌标签、分组、渠道标签、时间、会话、代理等统计',
+      en: 'Statistics by channel, model, user, key, label of keys, group, tag of channels, time, session, agent and other names',
     },
   }),
   endpoint({

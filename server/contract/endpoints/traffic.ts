@@ -82,11 +82,11 @@ export const trafficEndpoints = [
     access: 'admin',
     input: z.object({
       ...range,
-      by: z.optional(z.enum(['none', 'channel', 'model', 'token', 'user'])),
+      by: z.optional(z.enum(['none', 'channel', 'model', 'token', 'label', 'user'])),
       channel: number,
     }),
     output: answer,
-    summary: { zh: '流量统计', en: 'Traffic by channel, model, user or key' },
+    summary: { zh: '流量统计', en: 'Traffic by channel, model, user, key or label of keys' },
   }),
   endpoint({
     id: 'traffic.self',

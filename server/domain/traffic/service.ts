@@ -1,4 +1,4 @@
-/** Traffic over a range: in steps that fit it, by channel, model or key. */
+/** Traffic over a range: in steps that fit it, by channel, model, key or the labels of keys. */
 import { type Database, forReading } from '../../../db/open.ts';
 import {
   createTrafficRepository,
@@ -22,7 +22,7 @@ export interface TrafficQuery {
   readonly start_timestamp?: number | undefined;
   readonly end_timestamp?: number | undefined;
   readonly step?: keyof typeof spans | undefined;
-  readonly by?: 'none' | 'channel' | 'model' | 'token' | 'user' | undefined;
+  readonly by?: 'none' | 'channel' | 'model' | 'token' | 'label' | 'user' | undefined;
   readonly channel?: number | undefined;
   readonly model?: string | undefined;
   readonly token?: number | undefined;
@@ -63,7 +63,7 @@ interface Selection {
 function selectionOf({ by = 'none', channel, model = '', token }: TrafficQuery, userId: number | null): Selection {
   const part = model === '' ? undefined : model;
   const ofChannel = channel !== undefined || by === 'channel';
-  const ofToken = token !== undefined || by === 'token' || by === 'user' || userId !== null;
+  const ofToken = token !== undefined || by === 'token' || by === 'label' || by === 'user' || userId !== null;
   // No row is of a channel and of a key.
   if (ofChannel && ofToken)
     throw new AppError('params_invalid', { detail: userId === null ? 'channel, token' : 'channel' });
@@ -75,6 +75,28 @@ function selectionOf({ by = 'none', channel, model = '', token }: TrafficQuery, 
   if (ofChannel) return { kind: withModel ? 'route' : 'channel', group, filter: { ...filter, subjectId: channel } };
   if (ofToken) return { kind: withModel ? 'use' : 'token', group, filter: { ...filter, ...foreign, subjectId: token } };
   return { kind: withModel ? 'model' : 'all', group, filter };
+}
+
+/** A key with two labels counts in both. */
+function byLabel(
+  rows: readonly TrafficSum[],
+  labels: ReadonlyMap<number, readonly string[]>,
+): ReadonlyMap<string, readonly TrafficSum[]> {
+  const found = new Map<string, TrafficSum[]>();
+  for (const row of rows)
+    for (const label of labels.get(row.subject_id) ?? []) {
+      const own = found.get(label);
+      if (own === undefined) found.set(label, [row]);
+      else own.push(row);
+    }
+  for (const [label, own] of found) {
+    const steps = Map.groupBy(own, ({ at }) => at);
+    found.set(
+      label,
+      [...steps.values()].flatMap((of) => (of[0] === undefined ? [] : [{ ...of[0], ...sumOf(of) }])),
+    );
+  }
+  return found;
 }
 
 export type TrafficService = ReturnType<typeof createTraffic>;
@@ -123,7 +145,14 @@ export function createTraffic(deps: { readonly database: Database; readonly now:
     // Channels are few, and so are the models of one or of a key: finding the largest of them first would read their rows twice.
     const few = by === 'channel' || (by === 'model' && filter.subjectId !== undefined);
     const ranked = group !== null && !few;
-    const keys = ranked ? await repository.top(requested, { by: group, order, limit }) : null;
+    // Keys that have none are in the whole alone.
+    const labels = by === 'label' ? await repository.tokenLabels() : null;
+    const keys =
+      labels !== null
+        ? [...labels.keys()]
+        : ranked
+          ? await repository.top(requested, { by: group, order, limit })
+          : null;
     // Of nothing nothing is asked.
     const among = group === null || keys === null ? {} : { only: { group, keys } };
     const rows =
@@ -133,13 +162,14 @@ export function createTraffic(deps: { readonly database: Database; readonly now:
             ...(group === null ? [] : [group]),
             ...(withPoints ? (['at'] as const) : []),
           ]);
-    const groups = Map.groupBy(rows, (row: TrafficSum) => row[group ?? 'subject_id']);
+    const groups =
+      labels === null ? Map.groupBy(rows, (row: TrafficSum) => row[group ?? 'subject_id']) : byLabel(rows, labels);
     const found = [...groups].map(([key, own]) => ({ key, own, sum: withPoints ? sumOf(own) : (own[0] as Counters) }));
     const rankOf = ({ sum }: (typeof found)[number]): number =>
       order === 'tokens' ? sum.tokens_in + sum.tokens_out : sum[order];
     found.sort((a, b) => rankOf(b) - rankOf(a) || b.sum.attempts - a.sum.attempts || (a.key < b.key ? -1 : 1));
     const visible = found.slice(0, limit);
-    const whole = keys === null || found.length < limit;
+    const whole = labels === null && (keys === null || found.length < limit);
     const total = whole ? sumOf(found.map(({ sum }) => sum)) : await wholeOf(query, userId, range);
     const ids =
       group === 'subject_id' || group === 'user_id'

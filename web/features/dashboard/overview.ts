@@ -8,7 +8,7 @@ export type Traffic = OutputOf<EndpointOf<'traffic.all'>>;
 export type TrafficSeries = Traffic['series'][number];
 export type Figures = Traffic['total'];
 
-export const dimensions = ['model', 'channel', 'user', 'token'] as const;
+export const dimensions = ['model', 'channel', 'user', 'token', 'label'] as const;
 export type Dimension = (typeof dimensions)[number];
 export const metrics = ['charge', 'requests', 'tokens'] as const;
 export type Metric = (typeof metrics)[number];
@@ -245,7 +245,7 @@ export function logLink(
 export function filterOf(by: Dimension, { id, name, username }: TrafficSeries): Readonly<Record<string, string>> {
   if (by === 'channel') return { channel: String(id) };
   // What is of no key has no name to look for.
-  if (name === '') return {};
+  if (name === '' || by === 'label') return {};
   if (by === 'token') return username === '' ? { token: name } : { token: name, user: username };
   return by === 'user' ? { user: name } : { model: name };
 }
