@@ -19,7 +19,7 @@ const known = (more: Partial<Known> = {}): Known => ({
   invoices: new Map(),
   names: new Set(),
   nameCounts: new Map(),
-  ...{ budgets: new Map(), refunded: new Map(), budgetUse: new Map() },
+  ...{ budgets: new Map(), refunded: new Map(), refundedFor: new Map(), budgetUse: new Map() },
   ...more,
 });
 const decide = (commands: readonly LedgerCommand[], more: Partial<Known> = {}) => {

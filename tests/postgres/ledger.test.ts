@@ -99,6 +99,23 @@ test('what is refunded is given back to the budgets of all labels of its key, an
   ]);
 });
 
+test('what is refunded names the end user, where the key has budgets in money for each of them', async () => {
+  await site.rows(
+    "INSERT INTO budgets (id, holder, subject, period, unit, amount, created_at, updated_at) VALUES (11, 'end_user', '1', 'day', 'money', 1000, 1, 1), (12, 'end_user', '2', 'day', 'requests', 1000, 1, 1)",
+  );
+  await apply(node, grant('g1', 1, 100), grant('g2', 2, 100));
+  const named = (ref: string, user: number) => {
+    const command = settle(ref, user, 30);
+    return { ...command, log: command.log && { ...command.log, names: { end_user: 'ann', session: 's' } } };
+  };
+  await apply(node, named('a', 1), settle('b', 1, 30), named('c', 2));
+  const given = await node.store.apply([refund('a', 1, 20), refund('b', 1, 5), refund('c', 2, 5)]);
+  expect(given.events.filter(({ kind }) => kind === 'end_user')).toEqual([
+    { kind: 'end_user', tokenId: 1, name: 'ann', at: 7200, delta: -20 },
+    { kind: 'end_user', tokenId: 1, name: '', at: 7200, delta: -5 },
+  ]);
+});
+
 test('two nodes that get the same order, code and request at once: each counts once', async () => {
   const other = site.node({ name: 'other' });
   await site.addOrder('T', 1, 700);
