@@ -1,7 +1,7 @@
 /** Traffic by channel, key and model: windows that several writers add into, and what is read of them. */
 import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely';
-import { type TrafficCounter, type TrafficSpan, trafficCounters, trafficSpans } from '../../server/contract/traffic.ts';
 import { labelsIn } from '../../server/contract/token-fields.ts';
+import { type TrafficCounter, type TrafficSpan, trafficCounters, trafficSpans } from '../../server/contract/traffic.ts';
 import type { Database } from '../open.ts';
 import type { TrafficTable } from '../schema/tables.ts';
 import { deleteInSlices } from '../slices.ts';

@@ -9,7 +9,7 @@ export const budgetNames = ['day_budget', 'month_budget'] as const;
 export const maxLabels = 2;
 const maxLabelLength = 64;
 /** Of a list of models or addresses: every relay thread keeps it. As much as a column of new-api takes on MySQL (TEXT). */
-export const maxListLength = 65_535;
+const maxListLength = 65_535;
 /** A limit is stored as 0 where there is none. */
 export const maxRateLimit = 999_999_999_999;
 

@@ -29,10 +29,7 @@ test.each([
   [['logs', 'list', '--model', ''], ['m-1']],
   [['logs', 'list', '--type', 'c'], ['consume']],
   [['channel', 'add', '--type', 'pract'], ['practice']],
-  [
-    ['logs', 'stat', '--by', ''],
-    logGroupings.map((by) => by.replace('_', '-')).sort(),
-  ],
+  [['logs', 'stat', '--by', ''], logGroupings.map((by) => by.replace('_', '-')).sort()],
   [['--json', 'channel', 'get', ''], ['main']],
   [['--lang', 'zh', 'channel', 'en'], ['enable']],
   [

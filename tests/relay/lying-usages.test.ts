@@ -11,7 +11,12 @@ const words = 'word '.repeat(500);
 const answers = (model: string, usage: unknown, stream: boolean) =>
   upstream.script((response) => {
     const message = { role: 'assistant', content: words };
-    const whole = { id: 'c', object: 'chat.completion', model, choices: [{ index: 0, message, finish_reason: 'stop' }] };
+    const whole = {
+      id: 'c',
+      object: 'chat.completion',
+      model,
+      choices: [{ index: 0, message, finish_reason: 'stop' }],
+    };
     if (!stream) return sendJson(response, { ...whole, ...(usage === undefined ? {} : { usage }) });
     const frame = (members: object) => ({ id: 'c', object: 'chat.completion.chunk', model, ...members });
     const frames = [
@@ -84,14 +89,17 @@ test.each(
   mismatches.flatMap(([model, cheaper], at) =>
     [wanted, untrusted, ''].map((setting, other) => [model, cheaper, setting, (at + other) % 2 === 0] as const),
   ),
-)('a gpt-4o that is in truth %s is marked, and charged as %s where it is cheaper and the channel (%s) wants that; streamed: %s', async (model, cheaper, setting, stream) => {
-  const isBilledSo = cheaper !== null && setting === wanted;
-  expect(await answered(setting, model, usage, stream)).toMatchObject({
-    ...{ otherModel: true, source: 'reported', marks: undefined },
-    pricedAs: isBilledSo ? cheaper : undefined,
-    quota: isBilledSo ? priceAt(ratios[cheaper]) : priceAt(ratios['gpt-4o']),
-  });
-});
+)(
+  'a gpt-4o that is in truth %s is marked, and charged as %s where it is cheaper and the channel (%s) wants that; streamed: %s',
+  async (model, cheaper, setting, stream) => {
+    const isBilledSo = cheaper !== null && setting === wanted;
+    expect(await answered(setting, model, usage, stream)).toMatchObject({
+      ...{ otherModel: true, source: 'reported', marks: undefined },
+      pricedAs: isBilledSo ? cheaper : undefined,
+      quota: isBilledSo ? priceAt(ratios[cheaper]) : priceAt(ratios['gpt-4o']),
+    });
+  },
+);
 
 /** As a local count has it, and little more. */
 const counted = [2500, 2700] as const;
@@ -102,7 +110,13 @@ const lies = [
   ['none', undefined, 'estimated', undefined, counted],
   ['nothing but zeros', { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, 'estimated', undefined, counted],
   ['a prompt far larger than it was', { ...usage, prompt_tokens: 100_000 }, 'reported', ['above_sent'], 127_500],
-  ['more output than the model writes', { ...usage, completion_tokens: 50_000 }, 'reported', ['above_limit', 'above_delivered'], 251_250],
+  [
+    'more output than the model writes',
+    { ...usage, completion_tokens: 50_000 },
+    'reported',
+    ['above_limit', 'above_delivered'],
+    251_250,
+  ],
   ['more output than bytes', { ...usage, completion_tokens: 5000 }, 'reported', ['above_delivered'], 26_250],
 ] as const;
 

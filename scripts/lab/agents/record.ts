@@ -54,7 +54,8 @@ try {
   if (!(await programs.node())) throw new Error('npm cannot install node');
   writeFileSync(file, '');
   const chosen = agents.filter(({ name }) => (named.length > 0 ? named.includes(name) : name in models));
-  for (const agent of chosen) if (!(await programs.install(agent))) throw new Error(`${agent.name} cannot be installed`);
+  for (const agent of chosen)
+    if (!(await programs.install(agent))) throw new Error(`${agent.name} cannot be installed`);
   while (turns < least) {
     const before = turns;
     for (const agent of chosen) {

@@ -407,9 +407,12 @@ async function liars(): Promise<void> {
 const shows = { sessions, least, parallel, liars };
 for (const [name, show] of Object.entries(shows)) if (only === undefined || only === name) await show();
 
-for (const [name, all] of Map.groupBy(shares, ({ letters, by }) => `sessions of ${letters / 4000}k tokens ${by}`.trim())) {
+for (const [name, all] of Map.groupBy(shares, ({ letters, by }) =>
+  `sessions of ${letters / 4000}k tokens ${by}`.trim(),
+)) {
   const own = all.filter(({ isCached }) => isCached);
-  if (all.length > own.length) console.log(`${name}: ${all.length - own.length} ended where a pause had lost the cache`);
+  if (all.length > own.length)
+    console.log(`${name}: ${all.length - own.length} ended where a pause had lost the cache`);
   if (own.length === 0) continue;
   const spent = own.map(({ share }) => share);
   console.log(

@@ -254,9 +254,9 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
       if (holder === 'end_user') {
         for (let at = 0; at < blocks; at++)
           if (!holders.has(blockKey(at))) holders.set(blockKey(at), memory.allocate(blockCells));
-        const place = countedWindows.findIndex((one) => one === window);
-        if (unit === 'money' && place >= 0)
-          moneyWindows.set(Number(subject), [...(moneyWindows.get(Number(subject)) ?? []), place]);
+        if (unit !== 'money' || window === 'request') continue;
+        const known = moneyWindows.get(Number(subject)) ?? [];
+        moneyWindows.set(Number(subject), [...known, countedWindows.indexOf(window)]);
         continue;
       }
       if (budgets.has(id)) continue;
@@ -279,8 +279,14 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
   };
 
   const credit = (event: MoneyEvent): void => {
-    if (event.kind === 'budget') return count(event);
-    if (event.kind === 'end_user') return countEndUser(event);
+    if (event.kind === 'budget') {
+      count(event);
+      return;
+    }
+    if (event.kind === 'end_user') {
+      countEndUser(event);
+      return;
+    }
     const slot = users.get(event.userId);
     if (slot === undefined) {
       early.set(event.userId, [...(early.get(event.userId) ?? []), event]);

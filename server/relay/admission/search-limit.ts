@@ -144,8 +144,7 @@ export function withFewerSearches(
   const among = { ...plan, candidates, route: plan.route.filter(heeding) };
   for (let calls = search.calls - 1; ; calls--) {
     const fewer = planWith(among, search, calls);
-    const isHeld =
-      held === null || reserveFor(withSearchesOf(held.estimate, fewer.estimate), 0) <= held.available / 2;
+    const isHeld = held === null || reserveFor(withSearchesOf(held.estimate, fewer.estimate), 0) <= held.available / 2;
     if (calls > 1 && !(isHeld && reserveFor(fewer.estimate, 0) <= available / 2)) continue;
     const limited = written(parsed, search, calls);
     return limited === null ? null : { parsed: limited, plan: fewer };

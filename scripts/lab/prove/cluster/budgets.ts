@@ -50,7 +50,10 @@ async function spentBy(cluster: Cluster, accounts: readonly Account[]): Promise<
 }
 
 export async function budgets({ seed, full }: PartOrder): Promise<readonly Goal[]> {
-  const cluster = await openCluster({ accounts: own.map((name) => ({ name, balance })), serveFlags: ['--relays', '2'] });
+  const cluster = await openCluster({
+    accounts: own.map((name) => ({ name, balance })),
+    serveFlags: ['--relays', '2'],
+  });
   try {
     const { accounts, root, balancer } = cluster;
     const named = (name: string): Account => {
@@ -99,7 +102,9 @@ export async function budgets({ seed, full }: PartOrder): Promise<readonly Goal[
         raises++;
       }
     })();
-    const counts = full ? { kill: 20, restart: 6, freezeNode: 12, freezeDatabase: 6 } : { kill: 4, restart: 2, freezeNode: 3, freezeDatabase: 2 };
+    const counts = full
+      ? { kill: 20, restart: 6, freezeNode: 12, freezeDatabase: 6 }
+      : { kill: 4, restart: 2, freezeNode: 3, freezeDatabase: 2 };
     const { done } = await injectFaults(cluster, { counts, random: createRandom(seed + 1), pauseSeconds: [3, 20] });
     over = true;
     await raising;
@@ -118,10 +123,16 @@ export async function budgets({ seed, full }: PartOrder): Promise<readonly Goal[
       }),
     );
     const audit = await auditOf(cluster, results, []);
-    console.log(`budgets: seed ${seed}, ${done} faults, ${raises} raises, ${results.length} requests: ${summaryOf(results)}`);
+    console.log(
+      `budgets: seed ${seed}, ${done} faults, ${raises} raises, ${results.length} requests: ${summaryOf(results)}`,
+    );
     const goals: Goal[] = [
       minGoal('budgets: answers seen whole', results.filter(({ whole }) => whole).length, step, ''),
-      ...goalsOf('budgets', audit, results.filter((one) => isForMoney(one)).map(({ words }) => words)),
+      ...goalsOf(
+        'budgets',
+        audit,
+        results.filter((one) => isForMoney(one)).map(({ words }) => words),
+      ),
     ];
     for (const { holder, accounts: whose, amount } of bounded) {
       const spent = await spentBy(cluster, whose);

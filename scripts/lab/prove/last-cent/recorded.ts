@@ -159,7 +159,11 @@ export class RecordedSession implements AgentSession {
     const { recorded, items, model } = this;
     const { member, body, marks } = recorded;
     const all = tail === null ? items : [...items, this.asked(tail)];
-    return { ...body, model, [member]: marks.length === 0 ? all : all.map((item, at) => this.marked(item, all.length - at)) };
+    return {
+      ...body,
+      model,
+      [member]: marks.length === 0 ? all : all.map((item, at) => this.marked(item, all.length - at)),
+    };
   }
 
   goOn(): void {
@@ -171,7 +175,8 @@ export class RecordedSession implements AgentSession {
   }
 
   private asked(text: string): Json {
-    if (this.path.endsWith('/responses')) return { type: 'message', role: 'user', content: [{ type: 'input_text', text }] };
+    if (this.path.endsWith('/responses'))
+      return { type: 'message', role: 'user', content: [{ type: 'input_text', text }] };
     return { role: 'user', content: [{ type: 'text', text }] };
   }
 
