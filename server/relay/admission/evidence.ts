@@ -207,10 +207,15 @@ export class Evidence {
  * The request's own prompt is read, by its own model, and paid by the token; besides it no more than what tools look up whose calls
  * are bounded and reported: that is held for at its dearest.
  */
-function mayBeProven({ operation, compaction }: ParsedRequest, { prices, requested, others }: Plan): boolean {
+function mayBeProven(parsed: ParsedRequest, { prices, requested, others }: Plan): boolean {
+  const { operation, compaction, protocol } = parsed;
   const { uses, reads, again } = requested;
   if (operation !== 'chat' || compaction !== undefined || prices.modelPrice !== null) return false;
-  return (reads === 0 || (uses.length > 0 && Number.isFinite(reads))) && !again && others.length === 0;
+  if (again || others.length > 0) return false;
+  // Dialects that bound searches also say how many were made.
+  return uses.length === 0
+    ? reads === 0
+    : Number.isFinite(reads) && codecFor(protocol).definition.searchLimit !== undefined;
 }
 
 const isCheaperRead = ({ prices }: Plan): boolean => weightOf(prices, 'cacheRead') < 1;
