@@ -203,9 +203,11 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
     // The groups of a key with several count in what they serve.
     const counted = principal.groups === undefined ? principal : { ...principal, group: '' };
     const passed = free ? gate.free(counted, this) : gate.paid(counted, this);
-    return passed instanceof Promise
-      ? passed.then((admission) => this.passed(admission, principal))
-      : this.passed(passed, principal);
+    return passed instanceof Promise ? this.passedLater(passed, principal) : this.passed(passed, principal);
+  }
+
+  private async passedLater(passed: Promise<Admission>, principal: Principal): Promise<void> {
+    this.passed(await passed, principal);
   }
 
   private passed(admission: Admission, { token }: Principal): void {
@@ -283,15 +285,23 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
 
   /** Plan and reserve. What is refused never ran. @throws AppError model_not_allowed, sensitive_words, channel_*, model_price_unset, limit_*, *_exhausted. */
   reserve(parsed: ParsedRequest, principal: Principal): Reservation | Promise<Reservation> {
-    const { core, requestId } = this;
+    const { core } = this;
     this.isRead = true;
     core.authorize.allowModel(principal, parsed.model);
     const searched = checkWords(core.state.settings, parsed.prompt);
-    if (searched === undefined) return this.reserveNow(parsed, principal);
-    return searched.then(() => {
-      core.works(requestId);
-      return this.reserveNow(parsed, principal);
-    });
+    return searched === undefined
+      ? this.reserveNow(parsed, principal)
+      : this.reserveSearched(searched, parsed, principal);
+  }
+
+  private async reserveSearched(
+    searched: Promise<void>,
+    parsed: ParsedRequest,
+    principal: Principal,
+  ): Promise<Reservation> {
+    await searched;
+    this.core.works(this.requestId);
+    return this.reserveNow(parsed, principal);
   }
 
   private reserveNow(parsed: ParsedRequest, principal: Principal): Reservation | Promise<Reservation> {
@@ -306,11 +316,13 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
     const reservation = new Reservation(core, input);
     this.reserving = reservation;
     const waiting = free ? undefined : reserve(core, reservation);
-    if (waiting === undefined) return this.reserved(reservation);
-    return waiting.then(() => {
-      core.works(this.requestId);
-      return this.reserved(reservation);
-    });
+    return waiting === undefined ? this.reserved(reservation) : this.reservedLater(waiting, reservation);
+  }
+
+  private async reservedLater(waiting: Promise<void>, reservation: Reservation): Promise<Reservation> {
+    await waiting;
+    this.core.works(this.requestId);
+    return this.reserved(reservation);
   }
 
   /** The targets that a request may go to; null = its model is one of channels, in the key's one group. */

@@ -97,7 +97,10 @@ function relayOver(core: RelayCore): Relay {
 
   const handle = (request: Request, path: string, peer: Peer): Promise<Response> => {
     const matched = relayRouteFor(path);
-    if (matched !== undefined) return begin(request, path, peer).respond(matched);
+    return matched === undefined ? handleOther(request, path, peer) : begin(request, path, peer).respond(matched);
+  };
+  /** All that is no route of a protocol. */
+  const handleOther = (request: Request, path: string, peer: Peer): Promise<Response> => {
     const task = taskFor(path);
     if (task !== null) {
       const incoming = begin(request, path, peer);

@@ -227,7 +227,10 @@ export class Account implements Owner {
 
   /** Whose money is used up, so that nothing could be held; null = something could. Takes the lock only where something is lacking. @param unheld what other requests hold counts as there. */
   findShortage(selfUse: boolean, unheld = false): Shortage | null {
-    if (this.key[KeySlot.gone] !== 1 && this.available(selfUse) >= 1) return null;
+    return this.key[KeySlot.gone] !== 1 && this.available(selfUse) >= 1 ? null : this.lockedShortage(selfUse, unheld);
+  }
+
+  private lockedShortage(selfUse: boolean, unheld: boolean): Shortage | null {
     return this.locked(() => this.shortage(selfUse, unheld));
   }
 
@@ -320,7 +323,7 @@ export class Account implements Owner {
   reserve(amount: number, options: ReserveOptions = defaults): ReserveResult {
     const { memory, stripe } = this;
     const { holders = null } = options;
-    if (holders !== null) return this.lockedWithHolders(holders, () => this.take(amount, options));
+    if (holders !== null) return this.reserveOf(holders, amount, options);
     memory.lock(stripe);
     try {
       return this.take(amount, options);
@@ -329,14 +332,20 @@ export class Account implements Owner {
     }
   }
 
+  private reserveOf(holders: readonly BudgetedHolder[], amount: number, options: ReserveOptions): ReserveResult {
+    return this.lockedWithHolders(holders, () => this.take(amount, options));
+  }
+
   /**
    * Releases a reservation and charges the actual cost. The balance is lowered before the reservation is released: a thread that
    * dies between the two leaves too little, never too much.
    * @returns what earlier charges had left of a unit, in parts of `oneUnit`; the charge is `chargedOf` with it.
    */
   settle(spent: Spent): number {
-    const { budgets } = spent;
-    if (budgets === undefined) return this.charge(spent);
+    return spent.budgets === undefined ? this.charge(spent) : this.settleOf(spent.budgets, spent);
+  }
+
+  private settleOf(budgets: BudgetsSpent, spent: Spent): number {
     const slots = [...new Set([...budgets.slots, ...(budgets.holders ?? []).map(({ slot }) => slot)])];
     return this.locked(() => lockedHolders(this.memory, slots, () => this.charge(spent)));
   }

@@ -383,8 +383,11 @@ export class BudgetBook {
 
   /** null = nobody's: nothing of budgets is touched. */
   of(caller: BudgetCaller): readonly BudgetedHolder[] | null {
+    return this.holders.size === 0 && this.templates.size === 0 ? null : this.found(caller);
+  }
+
+  private found(caller: BudgetCaller): readonly BudgetedHolder[] | null {
     const { tokenId, userId, userGroup, labels, endUser } = caller;
-    if (this.holders.size === 0 && this.templates.size === 0) return null;
     const found: BudgetedHolder[] = [];
     const add = (key: string) => {
       const holder = this.holders.get(key);

@@ -21,8 +21,10 @@ const scaled = (ratio: number, factor: number): number =>
   ratio <= 0 ? ratio : Math.max(least, Math.round(ratio * factor * 1e6) / 1e6);
 
 /** The same prices at a channel with this factor, whichever they were for. The factor is part of the ratio of the group, by which everything is multiplied. */
-export function atFactor(prices: Prices, factor: number): Prices {
-  if ((prices.channel?.factor ?? 1) === factor) return prices;
+export const atFactor = (prices: Prices, factor: number): Prices =>
+  (prices.channel?.factor ?? 1) === factor ? prices : scaledBy(prices, factor);
+
+function scaledBy(prices: Prices, factor: number): Prices {
   const groupRatio = prices.channel?.groupRatio ?? prices.groupRatio;
   const { channel: _, ...others } = prices;
   return {

@@ -2,6 +2,7 @@
 import type { Usage, UsagePart } from '../../protocols/canonical.ts';
 import { bucketRow, cacheTokensOf, completionTokensOf, type LineKind, promptTokensOf, weightOf } from './bucket.ts';
 import {
+  addBucketFields,
   billedBuckets,
   bucketFields,
   bucketRatioFields,
@@ -158,19 +159,30 @@ export function priceFields(usage: Usage, base: Prices): Record<string, unknown>
     model_ratio: prices.modelRatio,
     model_price: prices.modelPrice ?? -1,
     group_ratio: prices.groupRatio,
-    ...bucketFields(usage, prices),
   };
+  addBucketFields(fields, usage, prices);
   if (usage.cacheBeside) fields.claude = true;
   if (base.listedAs !== undefined) fields.priced_as = base.listedAs;
   if (prices.channel !== undefined) fields.channel_factor = prices.channel.factor;
   if (prices.userGroupRatio !== null) fields.user_group_ratio = prices.userGroupRatio;
-  if (prices !== base) fields.tier_above = base.tiers.find((tier) => tier.prices === prices)?.above;
+  if (prices !== base) fields.tier_above = tierOf(base, prices);
   if (prices.priceFactor !== 1) fields.price_factor = prices.priceFactor;
   if (prices.quotaPerUnit !== quotaPerUnit) fields.quota_per_unit = prices.quotaPerUnit;
   if (prices.surcharges !== undefined)
     fields.surcharges = Object.fromEntries(prices.surcharges.map(({ name, ratio }) => [name, ratio]));
   if (usage.parts !== undefined) fields.iterations = sharesOf(usage, base).map(iterationFields(usage.parts, base));
-  if (hasNone(usage.toolCalls) && base.unpriced === undefined) return fields;
+  return hasNone(usage.toolCalls) && base.unpriced === undefined ? fields : withTools(fields, usage, base, prices);
+}
+
+const tierOf = (base: Prices, prices: Prices): number | undefined =>
+  base.tiers.find((tier) => tier.prices === prices)?.above;
+
+function withTools(
+  fields: Record<string, unknown>,
+  usage: Usage,
+  base: Prices,
+  prices: Prices,
+): Record<string, unknown> {
   const tools = Object.entries(usage.toolCalls).filter(([, calls]) => calls > 0);
   if (tools.length > 0) {
     fields.tools = Object.fromEntries(tools.map(([tool, calls]) => [tool, { calls, price: toolPrice(prices, tool) }]));

@@ -61,8 +61,15 @@ const namings: readonly Naming[] = bucketNames.map((name) => {
 });
 
 /** @param prices null = a part of a bill, whose head names its prices: the counts alone. */
-export function bucketFields(counts: Buckets, prices: BucketRatios | null): Record<string, unknown> {
-  const fields: Record<string, unknown> = {};
+export const bucketFields = (counts: Buckets, prices: BucketRatios | null): Record<string, unknown> =>
+  addBucketFields({}, counts, prices);
+
+/** @returns `fields` with them: each request has such a row, and copying one costs as much as making it. */
+export function addBucketFields(
+  fields: Record<string, unknown>,
+  counts: Buckets,
+  prices: BucketRatios | null,
+): Record<string, unknown> {
   for (const { name, field, includes, when, word, price } of namings) {
     let isNamed = when === null;
     if (when !== null) for (const one of when) isNamed ||= counts[one] > 0;

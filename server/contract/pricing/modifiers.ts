@@ -181,7 +181,12 @@ export const surchargeOf = ({ surcharges }: Pick<Prices, 'surcharges'>): number 
     : (ratioOf(Number(surcharges.reduce((product, { ratio }) => product * ratio, 1).toPrecision(12))) ?? 1);
 
 /** The same prices under these terms and no others. */
-export function withModifiers(prices: Prices, surcharges: readonly Surcharge[]): Prices {
+export const withModifiers = (prices: Prices, surcharges: readonly Surcharge[]): Prices =>
+  prices.ordinary === undefined && prices.surcharges === undefined && surcharges.length === 0
+    ? prices
+    : modifiedBy(prices, surcharges);
+
+function modifiedBy(prices: Prices, surcharges: readonly Surcharge[]): Prices {
   if (prices.ordinary !== undefined)
     return withModifiers(
       { ...prices.ordinary, ...(prices.others === undefined ? {} : { others: prices.others }) },

@@ -87,8 +87,15 @@ interface BucketChoices {
 const choices = new WeakMap<Prices, BucketChoices>();
 
 function choicesOf(prices: Prices): BucketChoices {
-  const known = choices.get(prices);
-  if (known !== undefined) return known;
+  let known = choices.get(prices);
+  if (known === undefined) {
+    known = makeChoices(prices);
+    choices.set(prices, known);
+  }
+  return known;
+}
+
+function makeChoices(prices: Prices): BucketChoices {
   const weights = prices.modelPrice === null ? weightsOf(prices) : null;
   const byTtl = (more: readonly BucketName[]) => ({
     none: dearest(prices, [...wordBuckets.none, ...more]),
@@ -96,7 +103,7 @@ function choicesOf(prices: Prices): BucketChoices {
     '1h': dearest(prices, [...wordBuckets['1h'], ...more]),
     '12h': dearest(prices, [...wordBuckets['12h'], ...more]),
   });
-  const made = {
+  return {
     weights:
       weights === null
         ? null
@@ -111,8 +118,6 @@ function choicesOf(prices: Prices): BucketChoices {
     audio: dearest(prices, answerBuckets),
     aboveText: new Set(mediaBuckets.filter((name) => weightOf(prices, name) > 1)),
   };
-  choices.set(prices, made);
-  return made;
 }
 
 const isEmpty = (calls: ReserveSize['toolCalls']): boolean => {

@@ -260,12 +260,7 @@ class OpenAiChatReader implements StreamReader {
     for (const choice of choices) {
       if (!isObject(choice)) continue;
       if (typeof choice.index === 'number' && choice.index > 0) {
-        this.others ??= createOtherChoices(() => new OpenAiChatReader());
-        this.others.take(
-          choice.index,
-          (reader) => reader.take({ choices: [{ ...choice, index: 0 }] }, isWhole),
-          events,
-        );
+        this.takeOther(choice, choice.index, isWhole, events);
         continue;
       }
       if (choice.error !== undefined && record(choice.error) !== null) return [...events, ...this.fail(choice)];
@@ -283,6 +278,11 @@ class OpenAiChatReader implements StreamReader {
       this.citations = pageCitations(chunk);
     if (usage !== null) events.push(usage);
     return events;
+  }
+
+  private takeOther(choice: Record<string, unknown>, index: number, isWhole: boolean, events: ChatEvent[]): void {
+    this.others ??= createOtherChoices(() => new OpenAiChatReader());
+    this.others.take(index, (reader) => reader.take({ choices: [{ ...choice, index: 0 }] }, isWhole), events);
   }
 
   /** @param isMeant the upstream said that this is the end, though perhaps not why. */

@@ -50,7 +50,9 @@ const refusal = () => new AppError('sensitive_words');
 function holdsWord(text: string, words: readonly string[]): boolean {
   const lower = wordCase(text);
   const plain = mayHide.test(lower) ? visible(lower) : lower;
-  return words.some((word) => lower.includes(word) || (plain !== lower && plain.includes(word)));
+  const isHiding = plain !== lower;
+  for (const word of words) if (lower.includes(word) || (isHiding && plain.includes(word))) return true;
+  return false;
 }
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));

@@ -57,9 +57,11 @@ export class Gate {
   paid(principal: Principal, incoming: Incoming): Admission | Promise<Admission> {
     checkStorage(this.core.ledger);
     const admission = this.free(principal, incoming);
-    return admission instanceof Promise
-      ? admission.then((later) => this.canPay(principal, later))
-      : this.canPay(principal, admission);
+    return admission instanceof Promise ? this.canPayLater(principal, admission) : this.canPay(principal, admission);
+  }
+
+  private async canPayLater(principal: Principal, admission: Promise<Admission>): Promise<Admission> {
+    return this.canPay(principal, await admission);
   }
 
   /** For free requests: only the rates are checked. @throws AppError storage_unavailable, limit_*. */
@@ -184,10 +186,12 @@ export class Gate {
     // The need is asked for once, when it is known; a caller that got nothing is checked before the next body is read.
     const lessee = lesseeOf(principal, free);
     if (!leaseClient.wasRejected(lessee)) return admission;
-    return this.acquireLease(leaseClient, lessee, account, refusal).then(
-      () => admission,
-      (error: unknown) => this.reject(admission, error),
-    );
+    return this.admitLeased(admission, this.acquireLease(leaseClient, lessee, account, refusal));
+  }
+
+  private async admitLeased(admission: Admission, leased: Promise<void>): Promise<Admission> {
+    await leased.catch((error: unknown) => this.reject(admission, error));
+    return admission;
   }
 
   private reject(admission: Admission, error: unknown): never {

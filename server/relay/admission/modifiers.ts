@@ -99,12 +99,10 @@ export function withoutModifiers(
  * The usage with the work that the upstream was asked for besides the model's: as the answer reports it, else the most
  * that one answer takes.
  */
-export function withUses(
-  usage: Usage | null,
-  { uses, listsTools: lists }: SentModifiers,
-  prices: Prices,
-): Usage | null {
-  if (usage === null || uses.length === 0) return usage;
+export const withUses = (usage: Usage | null, sent: SentModifiers, prices: Prices): Usage | null =>
+  usage === null || sent.uses.length === 0 ? usage : usedBy(usage, sent, prices);
+
+function usedBy(usage: Usage, { uses, listsTools: lists }: SentModifiers, prices: Prices): Usage {
   const calls: Record<string, number> = { ...usage.toolCalls };
   const reported = Object.keys(calls);
   const priceOf = (one: HostedUse) => toolPrice(prices, one.tool) * one.units;

@@ -52,7 +52,7 @@ export function makePlan(
   const acceptUnset = settings.selfUse || user.setting.accept_unset_model_ratio_model === true;
   const key = { model, group, userGroup: user.group, acceptUnset };
   let route = pinned === null ? state.plan(key) : planOfChannels(key, [[pinnedChannel(state, pinned, test)]], settings);
-  if (only !== null && route !== null) route = route.filter(({ id }) => id === only);
+  if (only !== null && route !== null) route = onlyAt(route, only);
   if (route === null || route.list.length === 0)
     throw new AppError(state.configured(group, model) ? 'channel_unavailable' : 'model_not_found', { group, model });
   if (pinned === null && continued.kept !== null) route = continuing(continued.kept, route);
@@ -65,7 +65,7 @@ export function makePlan(
   if (prices === null) throw new AppError('model_price_unset', { model });
   // With one channel nothing needs to be remembered.
   const keepsKey = route.hasSeveralKeys && conversationName(parsed) !== null;
-  const conversation = keepsKey || list.some((tier) => tier.length > 1) ? conversationKey(parsed, principal) : null;
+  const conversation = keepsKey || list.some(hasSeveral) ? conversationKey(parsed, principal) : null;
   const served = conversation === null ? null : deps.affinity.find(conversation);
   const preferred = served === null ? null : preferredOf(deps, served, model);
   const candidates = candidatesOf(route.list, model, deps.random, health, preferred, settings);
@@ -95,6 +95,8 @@ export function makePlan(
 }
 
 const none: readonly never[] = [];
+const hasSeveral = (tier: readonly unknown[]): boolean => tier.length > 1;
+const onlyAt = (route: RoutePlan, channelId: number): RoutePlan => route.filter(({ id }) => id === channelId);
 
 /** Where a conversation goes first: back to where it was, once that is sound again, else to who served it last. */
 function preferredOf({ state, health, affinity }: PlanDeps, { channelId, left }: Served, model: string): number | null {

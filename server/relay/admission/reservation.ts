@@ -1,6 +1,6 @@
 /** One request that was let in, and its money: reserved, grown with what is delivered, and ended by exactly one settlement or release. */
 
-import type { Account, BudgetsSpent, ReserveRefusal, ReserveResult } from '../../billing/balances/account.ts';
+import type { Account, BudgetsSpent, ReserveRefusal, ReserveResult, Spent } from '../../billing/balances/account.ts';
 import { type AllowanceShare, noAllowance } from '../../billing/balances/allowance.ts';
 import { type BudgetedHolder, partsOf } from '../../billing/balances/budgets.ts';
 import type { Balances } from '../../billing/balances/money.ts';
@@ -511,7 +511,10 @@ export class Reservation {
     if (isProven && max <= maxCost) return null;
     const total = Math.max(max, maxCost);
     if (this.reserveAll(total)) return null;
-    if (this.core.leaseClient === null) return this.uncovered(total);
+    return this.core.leaseClient === null ? this.uncovered(total) : this.coverLeased(total);
+  }
+
+  private coverLeased(total: number): Promise<AppError | null> {
     return whenReserved(
       () => this.reserveAll(total),
       () => this.ensureLease(),
@@ -958,13 +961,7 @@ export class Reservation {
     }
     this.settled = usage === null ? null : amount;
     // Trouble with the disk is no answer: the ledger keeps the settlement and tries again.
-    const durable = core.ledger
-      .execute(settlement)
-      .then(
-        (result) => this.committed(endedMs, refusalOf(result)),
-        (error: unknown) => this.committed(endedMs, String(error)),
-      )
-      .catch(this.noteLost);
+    const durable = this.whenCommitted(core.ledger.execute(settlement), endedMs);
     // From here on nothing ends it again, whatever those who watch it do.
     this.finished = Number.isFinite(core.maxCommitWaitMs) ? withinCeiling(core, durable) : durable;
     try {
@@ -974,6 +971,13 @@ export class Reservation {
       core.report(error, parsed.requestId);
     }
     return this.finished;
+  }
+
+  private whenCommitted(written: Promise<LedgerResult>, endedMs: number): Promise<void> {
+    return written.then(
+      (result) => this.committed(endedMs, result, null),
+      (error: unknown) => this.committed(endedMs, null, error),
+    );
   }
 
   /** For those who watch. */
@@ -1038,7 +1042,11 @@ export class Reservation {
       epoch,
       budgets,
     };
-    if (admission === unlimited) return account.settle(spent);
+    return admission === unlimited ? account.settle(spent) : this.releaseLimited(spent, tokens, failed);
+  }
+
+  private releaseLimited(spent: Spent, tokens: number, failed: boolean): number {
+    const { admission, account } = this;
     return account.locked(() => {
       this.hasLeft = true;
       admission.ended(tokens, !failed);
@@ -1073,12 +1081,17 @@ export class Reservation {
     };
   }
 
-  /** @param refusal why the ledger's rules turned it down; null = they did not. */
-  private committed(endedMs: number, refusal: string | null): void {
+  /** Never throws. @param result null = the ledger has not got it, for this `error`. */
+  private committed(endedMs: number, result: LedgerResult | null, error: unknown): void {
     const { core } = this;
-    core.balances.money.open.over(this.open);
-    core.stats.committed(core.now() - endedMs);
-    if (refusal !== null) core.settlementRejected(this.parsed.requestId, refusal);
+    try {
+      core.balances.money.open.over(this.open);
+      core.stats.committed(core.now() - endedMs);
+      const refusal = result === null ? String(error) : refusalOf(result);
+      if (refusal !== null) core.settlementRejected(this.parsed.requestId, refusal);
+    } catch (another) {
+      this.noteLost(another);
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 /** The step that holds a request's money: how much is looked up and taken in one go under the user's lock; before it may be waited for a lease, for the whole site's rates, or for an exact count of the prompt. */
 import { noAllowance } from '../../billing/balances/allowance.ts';
-import type { BudgetLack } from '../../billing/balances/budgets.ts';
+import type { BudgetedHolder, BudgetLack } from '../../billing/balances/budgets.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Authorize } from '../intake/authorize.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
@@ -139,7 +139,12 @@ function reserveWithin(core: ReserveCore, reservation: Reservation): void | Prom
   findEvidence(core, reservation);
   const { plan, admission } = reservation;
   const counted = admission.reserveAtSite({ tokens: plan.promptTokens, output: plan.estimate.maxTokens });
-  return counted === null ? reserveHere(core, reservation) : counted.then(() => reserveHere(core, reservation));
+  return counted === null ? reserveHere(core, reservation) : reserveCounted(core, reservation, counted);
+}
+
+async function reserveCounted(core: ReserveCore, reservation: Reservation, counted: Promise<void>): Promise<void> {
+  await counted;
+  return reserveHere(core, reservation);
 }
 
 /** All that the request may cost is so much of what there is that it matters whether less can be held. */
@@ -162,8 +167,13 @@ function reserveHere(core: ReserveCore, reservation: Reservation): void | Promis
   )
     return reserveWithLease(core, leaseClient, reservation);
   const reserved = isFirst && tryReserve(core, reservation, leaseClient === null ? 'unlessHeld' : 'no');
-  if (typeof reserved !== 'boolean') return reserved.then((done) => reservedHere(core, reservation, done));
-  return reservedHere(core, reservation, reserved, isFirst);
+  return typeof reserved === 'boolean'
+    ? reservedHere(core, reservation, reserved, isFirst)
+    : reservedLater(core, reservation, reserved);
+}
+
+async function reservedLater(core: ReserveCore, reservation: Reservation, reserved: Promise<boolean>): Promise<void> {
+  return reservedHere(core, reservation, await reserved);
 }
 
 function reservedHere(
@@ -346,9 +356,17 @@ function tryReserve(core: ReserveCore, reservation: Reservation, shortens: Short
   const reserved =
     holders === null
       ? account.lockedWith(checkAndReserve, core, reservation, shortens)
-      : account.lockedWithHolders(holders, () => checkAndReserve(core, reservation, shortens));
+      : reserveOf(holders, core, reservation, shortens);
   return reserved === 'uncounted' ? countAndReserve(core, reservation, shortens) : reserved;
 }
+
+const reserveOf = (
+  holders: readonly BudgetedHolder[],
+  core: ReserveCore,
+  reservation: Reservation,
+  shortens: Shortens,
+): boolean | 'uncounted' =>
+  reservation.account.lockedWithHolders(holders, () => checkAndReserve(core, reservation, shortens));
 
 function checkAndReserve(core: ReserveCore, reservation: Reservation, shortens: Shortens): boolean | 'uncounted' {
   const { parsed, plan } = reservation;

@@ -19,18 +19,29 @@ export function whenDurable(
   make: (body: Sent) => Response,
   deadlines: Deadlines,
 ): Promise<Response> {
-  const { promise, resolve, reject } = Promise.withResolvers<Sent>();
-  const timeout = deadlines.start(waitMs, () => resolve(allButTheLastByte(durable, body)));
-  durable
-    .then(() => {
-      timeout.end();
-      resolve(body);
-    })
-    .catch((error: unknown) => {
-      reject(error);
-      timeout.end();
-    });
-  return promise.then(make);
+  return new Promise((resolve, reject) => {
+    let isMade = false;
+    const answer = (sent: Sent) => {
+      if (isMade) return;
+      isMade = true;
+      try {
+        resolve(make(sent));
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const timeout = deadlines.start(waitMs, () => answer(allButTheLastByte(durable, body)));
+    durable.then(
+      () => {
+        timeout.end();
+        answer(body);
+      },
+      (error: unknown) => {
+        timeout.end();
+        reject(error);
+      },
+    );
+  });
 }
 
 function allButTheLastByte(durable: Promise<void>, body: Uint8Array<ArrayBuffer> | string): ReadableStream<Uint8Array> {

@@ -11,6 +11,7 @@ import { lossesInto } from '../../protocols/shared/answer-losses.ts';
 import { isBarrier } from '../../routing/chains.ts';
 import { reportedUsage } from '../admission/meter.ts';
 import type { RequestChain, Reservation } from '../admission/reservation.ts';
+import type { Deadline } from '../shared/deadline.ts';
 import { type DeliveredText, nothingDelivered, textOfEvents } from '../shared/delivered-text.ts';
 import type { AttemptSummary } from '../shared/failure.ts';
 import { clientError, errorResponse, localizedError, retryAfterOf } from '../shared/render-error.ts';
@@ -59,6 +60,7 @@ class AwaitedStream {
   private isOver = false;
   private resolve: (response: Response | Promise<Response>) => void = nothing;
   private reject: (error: unknown) => void = nothing;
+  private deadline: Deadline | null = null;
 
   constructor(
     private readonly core: StreamDeps,
@@ -68,21 +70,24 @@ class AwaitedStream {
   ) {}
 
   begin(pingMs: number): Promise<Response> {
-    const deadline = this.core.deadlines.start(pingMs, () => this.end(null));
-    const answered = (outcome: Outcome) => {
-      deadline.end();
-      this.end(outcome);
-    };
-    return new Promise((resolve, reject) => {
-      this.resolve = resolve;
-      this.reject = reject;
-      // Of what is made of the outcome too: else nobody would ever answer.
-      this.sending.then(answered).catch((error: unknown) => {
-        deadline.end();
-        this.isOver = true;
-        reject(error);
-      });
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<Response>();
+    this.resolve = resolve;
+    this.reject = reject;
+    this.deadline = this.core.deadlines.start(pingMs, () => this.end(null));
+    // Of what is made of the outcome too: else nobody would ever answer.
+    this.sending.then((outcome) => this.answered(outcome)).catch((error: unknown) => this.broken(error));
+    return promise;
+  }
+
+  private answered(outcome: Outcome): void {
+    this.deadline?.end();
+    this.end(outcome);
+  }
+
+  private broken(error: unknown): void {
+    this.deadline?.end();
+    this.isOver = true;
+    this.reject(error);
   }
 
   /** @param outcome null = there is none yet. */
@@ -113,30 +118,27 @@ function respond(
   switch (outcome.kind) {
     case 'failed':
       return reject(core, reservation, outcome, disconnect);
-    case 'stream':
-      return releasing(core, reservation, outcome, () =>
-        isCollected(reservation.parsed)
-          ? collected(core, reservation, outcome, disconnect)
-          : streamed(core, reservation, outcome, disconnect),
-      );
     case 'whole':
       return whole(core, reservation, outcome);
-    case 'bytes':
-      return releasing(core, reservation, outcome, () => bytes(core, reservation, outcome, disconnect));
+    default:
+      return begun(core, reservation, outcome, disconnect);
   }
 }
 
 /** What goes wrong before the response was handed over says nothing about the channel. */
-async function releasing(
-  { health }: StreamDeps,
+async function begun(
+  core: StreamDeps,
   reservation: Reservation,
-  { prepared }: StreamedOutcome,
-  respond: () => Response | Promise<Response>,
+  outcome: StreamedOutcome,
+  disconnect: ClientDisconnect,
 ): Promise<Response> {
   try {
-    return await respond();
+    if (outcome.kind === 'bytes') return bytes(core, reservation, outcome, disconnect);
+    return isCollected(reservation.parsed)
+      ? await collected(core, reservation, outcome, disconnect)
+      : streamed(core, reservation, outcome, disconnect);
   } catch (error) {
-    health.released(prepared.channel, reservation.parsed.model);
+    core.health.released(outcome.prepared.channel, reservation.parsed.model);
     throw error;
   }
 }

@@ -109,8 +109,12 @@ class ClientSink implements Sink {
   }
 
   private taken(answer: unknown): unknown {
+    return answer instanceof Promise ? this.takenLater(answer) : answer;
+  }
+
+  private takenLater(answer: Promise<unknown>): Promise<unknown> {
     // reason: nothing but the connection is asked here.
-    return answer instanceof Promise ? answer.catch(() => this.disconnect.leave()) : answer;
+    return answer.catch(() => this.disconnect.leave());
   }
 }
 
@@ -267,8 +271,12 @@ export class ResponseStream implements Looking {
     if (this.started) return;
     this.started = true;
     if (await this.carry(sink)) return;
-    await new Promise<void>((resolve) => void this.deps.deadlines.start(readMs, resolve));
+    await this.whileRead();
     await Promise.reject(null);
+  }
+
+  private whileRead(): Promise<void> {
+    return new Promise((resolve) => void this.deps.deadlines.start(readMs, resolve));
   }
 
   /** From the first byte to the last. @returns false where the connection has to break off. */
@@ -511,7 +519,7 @@ export class ResponseStream implements Looking {
       if (!(written instanceof Promise)) {
         const flushed = this.sink.flush();
         this.lastWriteMs = this.lastByteMs;
-        return flushed instanceof Promise ? flushed.then(() => this.goesOn()) : false;
+        return flushed instanceof Promise ? this.goesOnAfter(flushed) : false;
       }
       this.full = written;
     } else if (unread > 0) {
@@ -583,7 +591,8 @@ export class ResponseStream implements Looking {
         this.fail(this.breakError());
         return true;
       } else {
-        if (!this.billOverdue) await readTrailing(stream, chunk.frames.slice(chunk.next));
+        const trailing = this.billOverdue ? undefined : readTrailing(stream, chunk.frames.slice(chunk.next));
+        if (trailing !== undefined) await trailing;
         await this.end('completed');
         this.release();
         // Not flushed: the sink sends what it has at the end of the tick, mostly together with its own end.
@@ -603,9 +612,13 @@ export class ResponseStream implements Looking {
     if (wrote) {
       const flushed = disconnect.isDisconnected ? null : this.sink.flush();
       this.lastWriteMs = this.lastByteMs;
-      if (flushed instanceof Promise) return flushed.then(() => this.goesOn());
+      if (flushed instanceof Promise) return this.goesOnAfter(flushed);
     }
     return disconnect.forUsageOnly ? this.goesOn() : false;
+  }
+
+  private goesOnAfter(flushed: Promise<unknown>): Promise<boolean> {
+    return flushed.then(() => this.goesOn());
   }
 
   /** @throws AppError where the client has left, the upstream was read on for the bill, and the response continues instead. */
@@ -811,8 +824,11 @@ export class ResponseStream implements Looking {
     const isDue = this.lastByteMs - this.checkedMs >= this.deps.checkpointMs;
     if (isDue) this.checkedMs = this.lastByteMs;
     if (!(isDue || frameRelay.unreadBytes > unreadLimit) || frameRelay.isLast || frameRelay.billed) return false;
-    if (this.isAffordable(frameRelay.owed(false), isDue)) return false;
-    return this.leaseMore(() => this.isAffordable(frameRelay.owed(false), false)).then((goesOn) => !goesOn);
+    return this.isAffordable(frameRelay.owed(false), isDue) ? false : this.leaseForMore(frameRelay);
+  }
+
+  private async leaseForMore(frameRelay: FrameRelay): Promise<boolean> {
+    return !(await this.leaseMore(() => this.isAffordable(frameRelay.owed(false), false)));
   }
 
   /** @param durably what is owed is written down too. */

@@ -41,18 +41,14 @@ export interface BodyBounds {
 }
 
 /** The body as it came. @throws AppError body_too_large, body_invalid where the client breaks off, overloaded. */
-function received(request: Request, bounds: BodyBounds): Promise<Uint8Array<ArrayBuffer>> {
+async function received(request: Request, bounds: BodyBounds): Promise<Uint8Array<ArrayBuffer>> {
+  const { limit } = bounds;
   const declared = Number(request.headers.get('content-length') ?? Number.NaN);
-  if (declared > bounds.limit) throw new AppError('body_too_large', { limit: bounds.limit });
+  if (declared > limit) throw new AppError('body_too_large', { limit });
   // Reading `body` makes a stream, which costs more than a small body is worth.
   const body = declared <= smallBody ? null : request.body;
-  if (body === null) return collected(request.bytes(), bounds.limit);
-  return piecewise(body.getReader() as Reader, declared, bounds);
-}
-
-/** @throws AppError body_too_large, body_invalid. */
-async function collected(pending: Promise<Uint8Array<ArrayBuffer>>, limit: number): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = await pending.catch(endedEarly);
+  if (body !== null) return piecewise(body.getReader() as Reader, declared, bounds);
+  const bytes = await request.bytes().catch(endedEarly);
   if (bytes.length > limit) throw new AppError('body_too_large', { limit });
   return bytes;
 }
@@ -122,14 +118,17 @@ const codingOf = (named: string): string | null => {
 };
 
 /** @throws AppError body_too_large, body_encoding_unknown, body_invalid, overloaded. */
-export async function readBody(request: Request, bounds: BodyBounds): Promise<Uint8Array<ArrayBuffer>> {
+export function readBody(request: Request, bounds: BodyBounds): Promise<Uint8Array<ArrayBuffer>> {
   const named = request.headers.get('content-encoding');
   const coding = named === null ? null : codingOf(named);
-  const unpack = coding === null ? undefined : codings[coding];
-  if (coding !== null && (unpack === undefined || !Object.hasOwn(codings, coding)))
+  return coding === null ? received(request, bounds) : receivedPacked(request, coding, bounds);
+}
+
+async function receivedPacked(request: Request, coding: string, bounds: BodyBounds): Promise<Uint8Array<ArrayBuffer>> {
+  const unpack = Object.hasOwn(codings, coding) ? codings[coding] : undefined;
+  if (unpack === undefined)
     throw new AppError('body_encoding_unknown', { name: coding.slice(0, 100), known: Object.keys(codings).join(', ') });
   const bytes = await received(request, bounds);
-  if (unpack === undefined) return bytes;
   const { holder, perByte = 1, limit } = bounds;
   const largest = Math.min(limit, Math.max(smallEnough, bytes.length * maxGrowth));
   for (let most = Math.min(largest, Math.max(smallBody, bytes.length * usualGrowth)); ; most = largest) {

@@ -131,9 +131,8 @@ function jsonContent(received: Uint8Array<ArrayBuffer>): Content {
 }
 
 /** Editors and shells of Windows begin texts with it, and most upstreams refuse it. Source: RFC 8259, section 8.1 */
-const byteOrderMark = [0xef, 0xbb, 0xbf] as const;
 const withoutMark = (bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> =>
-  byteOrderMark.every((byte, at) => bytes[at] === byte) ? bytes.subarray(byteOrderMark.length) : bytes;
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 
 function textOf(bytes: Uint8Array): string {
   try {

@@ -182,7 +182,12 @@ export class Health {
 
   /** The key of the next attempt: in turn or by chance, those that cool down last. @param preferred indexes of keys that go first if they are ready; -1 = none. */
   pickKey(channel: ChannelSnapshot, model: string, preferred = -1, second = -1): KeyChoice {
-    if (channel.keys.length <= 1) return { key: channel.keys[0] ?? '', index: 0 };
+    return channel.keys.length <= 1
+      ? { key: channel.keys[0] ?? '', index: 0 }
+      : this.pickOfKeys(channel, model, preferred, second);
+  }
+
+  private pickOfKeys(channel: ChannelSnapshot, model: string, preferred: number, second: number): KeyChoice {
     const host = this.hostOf(channel);
     const now = this.deps.now();
     const hash = host.pairs === 0 ? 0 : hashOf(channel, model);

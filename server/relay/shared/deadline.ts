@@ -59,7 +59,7 @@ export class Deadlines {
     if (this.last === null) this.first = entry;
     else this.last.after = entry;
     this.last = entry;
-    this.timer ??= this.timers.every(() => this.cleanup(), tickMs);
+    this.timer ??= this.timers.every(this.cleanup, tickMs);
   }
 
   remove(entry: Entry): void {
@@ -72,7 +72,7 @@ export class Deadlines {
     entry.after = null;
   }
 
-  private cleanup(): void {
+  private readonly cleanup = (): void => {
     const now = this.timers.monoNow();
     const due: Entry[] = [];
     for (let entry = this.first; entry !== null; entry = entry.after) if (entry.at <= now) due.push(entry);
@@ -85,5 +85,5 @@ export class Deadlines {
     if (this.first !== null || this.timer === null) return;
     this.timer.close();
     this.timer = null;
-  }
+  };
 }

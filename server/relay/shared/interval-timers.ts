@@ -18,10 +18,11 @@ export class IntervalTimers {
   /** One looks every `ms`, the first time after at most so long. */
   add(ms: number, one: Looking): void {
     const known = this.beats.get(ms);
-    if (known !== undefined) {
-      known.all.add(one);
-      return;
-    }
+    if (known === undefined) this.begin(ms, one);
+    else known.all.add(one);
+  }
+
+  private begin(ms: number, one: Looking): void {
     const all = new Set([one]);
     const look = () => {
       for (const each of all) each.check();

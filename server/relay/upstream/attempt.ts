@@ -90,7 +90,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
 
   /** What the response is, from its headers or its first bytes. */
   private async read(original: Response, call: Call): Promise<Exclude<Outcome, Failed> | UpstreamFailure> {
-    const { prepared, abort } = call;
+    const { prepared } = call;
     const { operation, stream } = this.reservation.parsed;
     // 204 and 205 say that there is none, and come over a connection that is well.
     if (original.body === null) return hostFailure(original, 'empty');
@@ -104,22 +104,34 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
       (type.includes('text/event-stream') ? new SseSplitter() : null);
     // Some relays stream under another content type, or under none.
     if (framing === null && response.body !== null && (isExpected || (operation === 'chat' && !isJson(type)))) {
-      const silence = this.core.deadlines.start(this.firstByteMs(call), () => abort.abort());
-      try {
-        const { first, body } = await peeked(response.body);
-        response = new Response(body, response);
-        if (beginsWithEvent(first)) framing = new SseSplitter();
-      } catch (error) {
-        if (isOurs(error)) throw error;
-        return hostFailure(response, abort.signal.aborted ? 'timeout' : 'broken');
-      } finally {
-        silence.end();
-      }
+      const seen = await this.peek(response, response.body, call);
+      if ('class' in seen) return seen;
+      response = seen.response;
+      if (beginsWithEvent(seen.first)) framing = new SseSplitter();
     }
     if (framing !== null && response.body !== null) return this.readStream(response, response.body, framing, call);
     if (operation === 'speech' || (isRecording(operation) && !isJson(type)))
       return { kind: 'bytes', prepared, response, attempts: this.attempts };
     return this.readWhole(response, call);
+  }
+
+  /** The same response with its first bytes. */
+  private async peek(
+    response: Response,
+    upstream: ReadableStream<Uint8Array>,
+    call: Call,
+  ): Promise<{ readonly response: Response; readonly first: Uint8Array } | UpstreamFailure> {
+    const { abort } = call;
+    const silence = this.core.deadlines.start(this.firstByteMs(call), () => abort.abort());
+    try {
+      const { first, body } = await peeked(upstream);
+      return { response: new Response(body, response), first };
+    } catch (error) {
+      if (isOurs(error)) throw error;
+      return hostFailure(response, abort.signal.aborted ? 'timeout' : 'broken');
+    } finally {
+      silence.end();
+    }
   }
 
   private firstByteMs({ firstBy }: Call): number {
@@ -272,7 +284,7 @@ function frameRelayFor(reservation: Reservation, prepared: Prepared, now: () => 
     : prepared.upstream;
   if (isCollected(parsed)) return new TranslatingRelay(upstream, null, now, changeFor(prepared), soundForm(parsed));
   // Nothing is sent to the client before this upstream is known to support compaction.
-  const proves = prepared.compaction === 'native' ? (frame: string) => isCompacted(parsed, frame) : null;
+  const proves = prepared.compaction === 'native' ? provesCompaction(parsed) : null;
   if (proves !== null || !prepared.needsTranslation)
     return new PassthroughRelay(upstream, prepared.usageRequested, now, proves, soundForm(parsed));
   const { writer } = codecFor(parsed.protocol).translation;
@@ -284,6 +296,8 @@ function frameRelayFor(reservation: Reservation, prepared: Prepared, now: () => 
     soundForm(parsed),
   );
 }
+
+const provesCompaction = (parsed: ParsedRequest) => (frame: string) => isCompacted(parsed, frame);
 
 /** @param note sees each event before it is written. */
 const noting = (writer: StreamWriter, note: (event: ChatEvent) => void): StreamWriter => ({

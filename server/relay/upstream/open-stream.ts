@@ -1,7 +1,7 @@
 /** Opens an upstream's event stream as far as its first content, or reads all of it. */
 import type { UpstreamError, Usage } from '../../protocols/canonical.ts';
 import { emptyRun, type FrameRun, type Framing, type RawFrame, rawFrame } from '../../protocols/shared/sse.ts';
-import type { Deadlines } from '../shared/deadline.ts';
+import type { Deadline, Deadlines } from '../shared/deadline.ts';
 import { isOurs, readChunk } from '../shared/defect.ts';
 import type { FrameRelay, Piece } from './frame-relay.ts';
 
@@ -51,50 +51,74 @@ export interface OpenOptions {
 
 /** Reads as far as the first content, so that until then the request can still go elsewhere. What it throws is a defect of ours. */
 export async function openStream(options: OpenOptions): Promise<Opening> {
-  const { framing, frameRelay, sentMs, deadlines } = options;
-  const reader = options.upstream.getReader();
-  const head: Piece[] = [];
-  let firstByteMs: number | null = null;
-  let isSilent = false;
-  const silence = deadlines.start(options.firstMs, () => {
-    isSilent = true;
-    void reader.cancel().catch(() => undefined);
-  });
-  const fail = (reason: 'empty' | 'broken' | 'timeout' | 'error', error: UpstreamError | null = null): Opening => {
-    void reader.cancel().catch(() => undefined);
-    return { ok: false, reason: isSilent ? 'timeout' : reason, error, usage: frameRelay.usage };
-  };
-  const open = (last: Piece | null, early: FrameRun, done: boolean): Opening =>
-    isEmpty(frameRelay)
-      ? fail('empty')
-      : { ok: true, stream: { reader, framing, frameRelay, head, last, early, done, firstByteMs, sentMs, deadlines } };
+  const { framing, frameRelay } = options;
+  const opened = new BeingOpened(options.upstream.getReader(), options);
+  const { reader } = opened;
   try {
     for (;;) {
       const { done, value } = await readChunk(reader);
       if (value !== undefined) {
-        firstByteMs ??= options.now();
-        silence.restart(options.idleMs);
-        const run = framing.advance(value);
-        for (let index = 0; index < run.count; index++) {
-          const chunk = frameRelay.pass(run.frame(index));
-          if (frameRelay.error !== null) return fail('error', frameRelay.error);
-          if (frameRelay.isLast) return open(chunk ?? '', run.from(index + 1), false);
-          if (chunk !== null) head.push(chunk);
-          if (frameRelay.hasContent()) return open(null, run.from(index + 1), false);
-        }
+        opened.firstByteMs ??= options.now();
+        opened.silence.restart(options.idleMs);
+        const found = opened.read(framing.advance(value));
+        if (found !== null) return found;
       }
       if (!done) continue;
       const rest = frameRelay.close(framing.end());
-      if (frameRelay.finish() !== null) return open(rest ?? '', emptyRun, true);
+      if (frameRelay.finish() !== null) return opened.open(rest ?? '', emptyRun, true);
       const { error } = frameRelay;
-      return error === null || error.code === null ? fail('broken') : fail('error', error);
+      return error === null || error.code === null ? opened.fail('broken') : opened.fail('error', error);
     }
   } catch (error) {
-    const failed = fail('broken');
+    const failed = opened.fail('broken');
     if (isOurs(error)) throw error;
     return failed;
   } finally {
-    silence.end();
+    opened.silence.end();
+  }
+}
+
+/** A stream of which nothing but its beginning was read. */
+class BeingOpened {
+  firstByteMs: number | null = null;
+  readonly silence: Deadline;
+  private readonly head: Piece[] = [];
+  private isSilent = false;
+
+  constructor(
+    readonly reader: Bytes,
+    private readonly options: OpenOptions,
+  ) {
+    this.silence = options.deadlines.start(options.firstMs, () => {
+      this.isSilent = true;
+      void reader.cancel().catch(() => undefined);
+    });
+  }
+
+  /** @returns null = nothing in it decides anything. */
+  read(run: FrameRun): Opening | null {
+    const { frameRelay } = this.options;
+    for (let index = 0; index < run.count; index++) {
+      const chunk = frameRelay.pass(run.frame(index));
+      if (frameRelay.error !== null) return this.fail('error', frameRelay.error);
+      if (frameRelay.isLast) return this.open(chunk ?? '', run.from(index + 1), false);
+      if (chunk !== null) this.head.push(chunk);
+      if (frameRelay.hasContent()) return this.open(null, run.from(index + 1), false);
+    }
+    return null;
+  }
+
+  open(last: Piece | null, early: FrameRun, done: boolean): Opening {
+    const { reader, head, firstByteMs, options } = this;
+    const { framing, frameRelay, sentMs, deadlines } = options;
+    return isEmpty(frameRelay)
+      ? this.fail('empty')
+      : { ok: true, stream: { reader, framing, frameRelay, head, last, early, done, firstByteMs, sentMs, deadlines } };
+  }
+
+  fail(reason: 'empty' | 'broken' | 'timeout' | 'error', error: UpstreamError | null = null): Opening {
+    void this.reader.cancel().catch(() => undefined);
+    return { ok: false, reason: this.isSilent ? 'timeout' : reason, error, usage: this.options.frameRelay.usage };
   }
 }
 
@@ -114,11 +138,13 @@ export const isWholeBill = (frameRelay: FrameRelay, complete: boolean): boolean 
 export const trailingMs = 500;
 
 /** Some upstreams report behind the end, or behind an error, what the answer cost. @param early frames that were read already. */
-export async function readTrailing(
+export const readTrailing = (stream: OpenStream, early: readonly RawFrame[]): Promise<void> | undefined =>
+  isWholeBill(stream.frameRelay, true) ? undefined : readForBill(stream, early);
+
+async function readForBill(
   { reader, framing, frameRelay, done, deadlines }: OpenStream,
   early: readonly RawFrame[],
-) {
-  if (isWholeBill(frameRelay, true)) return;
+): Promise<void> {
   for (const frame of early) frameRelay.passTrailing(frame);
   if (done || frameRelay.billed) return;
   const { promise: timedOut, resolve } = Promise.withResolvers<null>();

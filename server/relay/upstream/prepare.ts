@@ -195,7 +195,7 @@ function prepared(
     restore,
     translateResponse: sent.translateResponse ?? null,
     compaction,
-    fromSummary: compaction === 'summary' ? () => condensing(parsed) : null,
+    fromSummary: compaction === 'summary' ? condensingOf(parsed) : null,
     needsTranslation,
     namesKept: target.namesKept && !needsTranslation,
     usageRequested: target.requestsUsage && !requestsUsage(parsed),
@@ -208,6 +208,8 @@ function prepared(
     custom: sent.custom ?? null,
   };
 }
+
+const condensingOf = (parsed: ParsedRequest) => () => condensing(parsed);
 
 const inOnePiece = '/stream: the upstream answers in one piece';
 
@@ -290,22 +292,30 @@ function bodyOf(target: Target, asking: Asking): Sent | null {
     return written(target, asking, body, passedModifiers(modifiers, body, dialect));
   }
   const { operation, order } = parsed;
-  const without = () => passedModifiers(modifiers, null, dialect);
-  if (operation === 'realtime') return { body: null, modifiers: without() };
+  if (operation === 'realtime') return { body: null, modifiers: passedModifiers(modifiers, null, dialect) };
   if (order !== undefined) {
     const body = order.bodyFor(channel);
     return {
       body: body === null ? null : JSON.stringify(ruledBody(target, parsed, { ...body, ...channel.paramOverride })),
-      modifiers: without(),
+      modifiers: passedModifiers(modifiers, null, dialect),
     };
   }
   if (form !== null) {
     const { body, custom, translateResponse } = customBody(target, form, parsed, dropped);
-    return { body: JSON.stringify(ruledBody(target, parsed, body)), modifiers: without(), translateResponse, custom };
+    return {
+      body: JSON.stringify(ruledBody(target, parsed, body)),
+      modifiers: passedModifiers(modifiers, null, dialect),
+      translateResponse,
+      custom,
+    };
   }
   if (target.translated) {
     const { body, translateResponse } = embeddingsBody(parsed, dialect, model);
-    return { body: JSON.stringify(ruledBody(target, parsed, body)), modifiers: without(), translateResponse };
+    return {
+      body: JSON.stringify(ruledBody(target, parsed, body)),
+      modifiers: passedModifiers(modifiers, null, dialect),
+      translateResponse,
+    };
   }
   const edits = editsOf(target, asking);
   if (target.whole !== undefined)
@@ -376,7 +386,7 @@ function editsOf(target: Target, asking: Asking): Edits {
     }
   }
   if (target.edits.length > 0) {
-    const source: EditedBody = { members: body, exact: () => exactBody(parsed), foreign };
+    const source = editedBody(parsed, foreign);
     for (const edit of target.edits)
       if (
         (edit.features === undefined || (features & edit.features) !== 0) &&
@@ -384,8 +394,7 @@ function editsOf(target: Target, asking: Asking): Edits {
       )
         edits = mergeEdits(edits, edit.run(source, dropped));
   }
-  if (target.bridged)
-    edits = mergeEdits(edits, bridgeEdits(target, { members: body, exact: () => exactBody(parsed) }, edits, dropped));
+  if (target.bridged) edits = mergeEdits(edits, bridgeEdits(target, editedBody(parsed, noEdits), edits, dropped));
   const { model } = target.place;
   if (model !== body.model && (body.model !== undefined || !target.modelInPath))
     edits = mergeEdits(edits, new Map([['model', JSON.stringify(model)]]));
@@ -400,6 +409,12 @@ function editsOf(target: Target, asking: Asking): Edits {
   }
   return asking.removed.length === 0 ? edits : mergeEdits(edits, removedEdits(asking, edits));
 }
+
+const editedBody = (parsed: ParsedRequest, foreign: Edits): EditedBody => ({
+  members: parsed.body,
+  exact: () => exactBody(parsed),
+  foreign,
+});
 
 const withoutGroup: Edits = new Map([['group', undefined]]);
 

@@ -139,9 +139,12 @@ export abstract class Sender<T extends { readonly kind: string }> {
   protected abstract attempt(prepared: Prepared, call: AbortController): Promise<T | FailedAttempt>;
 
   /** Tries channels and keys until one can be worked with; then those of a chain's next target. Never rejects. */
-  async send(): Promise<T | Failed> {
+  send(): Promise<T | Failed> {
+    return this.reservation.chain === null ? this.sendToTarget() : this.sendToChain();
+  }
+
+  private async sendToChain(): Promise<T | Failed> {
     let sent = await this.sendToTarget();
-    if (this.reservation.chain === null) return sent;
     while (sent.kind === 'failed' && (await this.nextTarget(sent as Failed))) sent = await this.sendToTarget();
     return sent;
   }
@@ -434,9 +437,20 @@ export function send(
   abort: AbortController,
   firstByteMs?: number,
 ): Promise<UpstreamAnswer> {
-  const { call, auth, key } = prepared;
-  if (auth === undefined) return core.dispatch(call, abort, firstByteMs);
-  return signed(core, auth, { call, key }).then(
+  const { call, auth } = prepared;
+  return auth === undefined
+    ? core.dispatch(call, abort, firstByteMs)
+    : sendSigned(core, auth, prepared, abort, firstByteMs);
+}
+
+function sendSigned(
+  core: Pick<SendCore, 'dispatch' | 'now' | 'token'>,
+  auth: NonNullable<Adapter['auth']>,
+  prepared: Prepared,
+  abort: AbortController,
+  firstByteMs: number | undefined,
+): Promise<UpstreamAnswer> {
+  return signed(core, auth, prepared).then(
     (ready) => core.dispatch(ready, abort, firstByteMs),
     (error: unknown): UpstreamAnswer => {
       if (isOurs(error)) throw error;

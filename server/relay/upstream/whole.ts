@@ -19,17 +19,43 @@ const smallAnswer = 256 * 1024;
  * @param idleMs without a byte, after which the call is aborted.
  * @returns null when the upstream broke off, fell silent or sent too much.
  */
-export async function readWhole(
+export function readWhole(
   response: Response,
   idleMs: number,
   abort: AbortController,
   deadlines: Deadlines,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   const declared = Number(response.headers.get('content-length') ?? Number.NaN);
-  const cut = () => abort.abort();
-  const silence = deadlines.start(idleMs, cut);
+  const read = declared <= smallAnswer ? readAtOnce : readInPieces;
+  return read(response, idleMs, abort, deadlines);
+}
+
+async function readAtOnce(
+  response: Response,
+  idleMs: number,
+  abort: AbortController,
+  deadlines: Deadlines,
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  const silence = deadlines.start(idleMs, () => abort.abort());
   try {
-    if (declared <= smallAnswer) return await bytesOf(response);
+    return await response.bytes();
+  } catch (error) {
+    // It broke off.
+    rethrowOutOfMemory(error);
+    return null;
+  } finally {
+    silence.end();
+  }
+}
+
+async function readInPieces(
+  response: Response,
+  idleMs: number,
+  abort: AbortController,
+  deadlines: Deadlines,
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  const silence = deadlines.start(idleMs, () => abort.abort());
+  try {
     if (response.body === null) return null;
     const reader = response.body.getReader();
     const chunks: Uint8Array[] = [];
@@ -49,16 +75,6 @@ export async function readWhole(
     return null;
   } finally {
     silence.end();
-  }
-}
-
-/** @returns null when it broke off. */
-async function bytesOf(response: Response): Promise<Uint8Array<ArrayBuffer> | null> {
-  try {
-    return await response.bytes();
-  } catch (error) {
-    rethrowOutOfMemory(error);
-    return null;
   }
 }
 
