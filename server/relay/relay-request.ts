@@ -251,6 +251,8 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
   /** Until the request is over. @throws AppError overloaded. */
   holdMemory(bytes: number): void {
     const { core, memory } = this;
+    // Small bodies hold none.
+    if (bytes === memory) return;
     if (core.bodies?.change(this.principal?.user.id ?? 0, memory, bytes) === false) {
       this.unread = this.parsed === null;
       // It never ran.

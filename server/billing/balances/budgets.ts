@@ -381,9 +381,14 @@ export class BudgetBook {
     for (const key of sources.keys()) if (!holders.has(key)) sources.delete(key);
   }
 
+  /** Nobody has a budget. */
+  get isEmpty(): boolean {
+    return this.holders.size === 0 && this.templates.size === 0;
+  }
+
   /** null = nobody's: nothing of budgets is touched. */
   of(caller: BudgetCaller): readonly BudgetedHolder[] | null {
-    return this.holders.size === 0 && this.templates.size === 0 ? null : this.found(caller);
+    return this.isEmpty ? null : this.found(caller);
   }
 
   private found(caller: BudgetCaller): readonly BudgetedHolder[] | null {

@@ -116,10 +116,9 @@ export class FrameRun {
     if (count === 0) return this;
     const start = this.ends[count - 1];
     if (count === this.count || start === undefined) return emptyRun;
-    return new FrameRun(
-      this.bytes.subarray(start),
-      this.ends.slice(count).map((end) => end - start),
-    );
+    const ends: number[] = [];
+    for (let at = count; at < this.count; at++) ends.push((this.ends[at] ?? 0) - start);
+    return new FrameRun(this.bytes.subarray(start), ends);
   }
 }
 

@@ -129,6 +129,7 @@ export class Gate {
     const account = balances.account(user.id, token?.id ?? 0);
     const budget = token === null || token.limits === null ? null : account.budgetUsedUp(token.limits);
     if (budget !== null) return this.reject(admission, this.overBudget(budget));
+    if (balances.budgets.isEmpty) return this.hasBalance(principal, admission, account);
     const holders = balances.budgets.of({
       tokenId: token?.id ?? 0,
       userId: user.id,

@@ -1057,9 +1057,9 @@ export class Reservation {
   /** Whose budgets it counts in now: one may have been made since it was let in. */
   private budgeted(): readonly BudgetedHolder[] | null {
     const { core, free, tokenId, principal } = this;
-    if (free) return null;
-    const { user, token } = principal;
     const { budgets } = core.balances;
+    if (free || budgets.isEmpty) return null;
+    const { user, token } = principal;
     const caller = { tokenId, userId: user.id, userGroup: user.group, labels: token?.labels };
     if (!budgets.boundsEndUsers(tokenId)) return budgets.of(caller);
     const endUser = this.names?.end_user ?? '';
