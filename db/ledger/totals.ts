@@ -55,7 +55,7 @@ export function createTotals(): Totals {
   const accounts = new Map<number, AccountTotal>();
   const tokens = new Map<number, { used: number; at: number }>();
   const channels = new Map<number, number>();
-  const hours = new Map<string, CounterChange>();
+  const hours = new Map<string, { -readonly [Name in keyof CounterChange]: CounterChange[Name] }>();
 
   const account = (id: number): AccountTotal => {
     const known = accounts.get(id);
@@ -104,19 +104,18 @@ export function createTotals(): Totals {
       user.used += usage.quota;
       const key = `${usage.hourAt} ${usage.userId} ${usage.channelId} ${usage.model}`;
       const hour = hours.get(key);
-      hours.set(
-        key,
-        hour === undefined
-          ? usage
-          : {
-              ...hour,
-              requests: hour.requests + usage.requests,
-              tokens: hour.tokens + usage.tokens,
-              quota: hour.quota + usage.quota,
-            },
-      );
-      const token = tokens.get(usage.tokenId) ?? { used: 0, at: 0 };
-      tokens.set(usage.tokenId, { used: token.used + usage.quota, at: Math.max(token.at, usage.at) });
+      if (hour === undefined) hours.set(key, { ...usage });
+      else {
+        hour.requests += usage.requests;
+        hour.tokens += usage.tokens;
+        hour.quota += usage.quota;
+      }
+      const token = tokens.get(usage.tokenId);
+      if (token === undefined) tokens.set(usage.tokenId, { used: usage.quota, at: Math.max(0, usage.at) });
+      else {
+        token.used += usage.quota;
+        token.at = Math.max(token.at, usage.at);
+      }
       channels.set(usage.channelId, (channels.get(usage.channelId) ?? 0) + usage.quota);
       const { budgets: parts = [], quota, requests, tokens: read } = usage;
       for (let at = 0; at < parts.length; at += 3)

@@ -1090,7 +1090,7 @@ export class Reservation {
       const refusal = result === null ? String(error) : refusalOf(result);
       if (refusal !== null) core.settlementRejected(this.parsed.requestId, refusal);
     } catch (another) {
-      this.noteLost(another);
+      core.report(another, this.parsed.requestId);
     }
   }
 }
