@@ -5,6 +5,7 @@
  * memory of 5,000 channels with ten keys and 500 models that fail everywhere.
  */
 
+import { heapStats } from 'bun:jsc';
 import type { ChannelSnapshot } from '../../../server/contract/snapshot.ts';
 import { Health } from '../../../server/relay/routing/health.ts';
 import type { UpstreamFailure } from '../../../server/relay/shared/failure.ts';
@@ -129,6 +130,7 @@ for (const model of names) {
 say(`dead host with ${names.length} models: ${toDead} calls until it was out, ${failed} requests failed`);
 
 const health = new Health({ now: () => performance.now(), random: Math.random, failure: () => undefined });
+const models = Array.from({ length: 500 }, (_, at) => `model-${at}`);
 const channels = Array.from(
   { length: 5000 },
   (_, id): ChannelSnapshot => ({
@@ -142,7 +144,7 @@ const channels = Array.from(
     },
     ...{
       other: '',
-      models: [],
+      models,
       groups: ['default'],
       priority: 0,
       weight: 1,
@@ -155,16 +157,19 @@ const channels = Array.from(
   }),
 );
 const failure = { class: 'host', reason: 'status', status: 500, error: null } as unknown as UpstreamFailure;
-const models = Array.from({ length: 500 }, (_, at) => `model-${at}`);
+const refusedKey = { ...failure, class: 'key', status: 401 } as unknown as UpstreamFailure;
+/** Objects and the columns that they own. */
 const heap = (): number => {
   Bun.gc(true);
-  return process.memoryUsage().heapUsed;
+  return heapStats().heapSize;
 };
 const before = heap();
-// Each channel at 40 of them: many more pairs than are kept.
-for (const [number, channel] of channels.entries())
+// Each channel at 40 of them: many more pairs than are kept. Then each of its keys by itself.
+for (const [number, channel] of channels.entries()) {
   for (let at = 0; at < 40; at++)
     health.failed(channel, models[(number * 7 + at * 13) % 500] ?? '', at % 10, failure, at);
+  for (let at = 0; at < 10; at++) health.failed(channel, models[0] ?? '', at, refusedKey, at);
+}
 say(`5,000 channels, 500 models, ten keys, failing everywhere: heap + ${((heap() - before) / 1e6).toFixed(1)} MB`);
 // The health is used, so that it is not collected before.
 say(`a pair of them: ${health.condition(channels.at(-1) as ChannelSnapshot, 'model-499')}`);

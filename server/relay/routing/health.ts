@@ -10,6 +10,7 @@ import { type Condition, mapModel } from '../../routing/candidates.ts';
 import { neverSent, type UpstreamFailure } from '../shared/failure.ts';
 import type { ChannelReport, KeptHealth, PairReport } from './health-report.ts';
 import type { KeyLog } from './key-log.ts';
+import { type Pair, Pairs } from './pairs.ts';
 
 export interface KeyChoice {
   readonly key: string;
@@ -73,6 +74,9 @@ const maxPairs = 20_000;
 const pairsAtOnce = 1000;
 const channelsAtOnce = 250;
 const noPairs = new Float64Array(0);
+/** So many more there is room for at least when it is made. */
+const moreHosts = 16;
+const wellPair = { failures: 0, ejections: 0, ejectedUntil: 0, share: 0, waitUntil: 0 };
 
 /** What may be ejected and probed. */
 interface Ejectable {
@@ -96,15 +100,19 @@ interface OffRule {
   readonly half_open_minutes: number;
 }
 
-/** A channel's host and keys. */
+interface KeyErrors {
+  readonly counts: number[];
+  readonly since: number[];
+}
+
+/** A channel's host and keys: one more member and each takes sixty bytes more. */
 interface Host extends Ejectable {
   /** When each key is tried again. */
-  readonly coolUntil: number[];
+  coolUntil: number[];
   /** When the upstream lets a key work again, where it is looked at before. */
-  readonly spentUntil: number[];
+  spentUntil: number[];
   /** Errors of each key within the time of the channel's rule, and since when. */
-  readonly keyErrors: number[];
-  readonly keySince: number[];
+  keyErrors: KeyErrors | null;
   turn: number;
   /** Pairs and keys at models that are remembered of it. */
   pairs: number;
@@ -113,17 +121,11 @@ interface Host extends Ejectable {
   /** The model that was noted last, and when. */
   tried: string;
   triedAt: number;
-  /** Hashes of models, then second x 2 + whether it failed, then the user of whom all that failed was; 0 = of several. */
-  lately: Int32Array | null;
+  /** Where `Health.lately` has hashes of models, then second x 2 + whether it failed, then the user of whom all that failed was, 0 = of several; -1 = nowhere. */
+  lately: number;
   /** Whose request failed last after an ejection, and whose connection broke last; 0 = nobody's. */
   probedBy: number;
   brokenBy: number;
-}
-
-/** One model of a channel; or one key at one model, of which `ejectedUntil` and `waitUntil` are used alone. */
-interface Pair extends Ejectable {
-  /** When the upstream's own wait is over, where it is looked at before. */
-  waitUntil: number;
 }
 
 /** Whose request failed, where its word counts by itself. */
@@ -143,8 +145,12 @@ const keyMix = 0x9e3779b1;
 
 export class Health {
   private readonly hosts = new Map<number, Host>();
-  /** By channel and hash of the upstream's model. The one that failed last is last. */
-  private readonly pairs = new Map<number, Pair>();
+  /** By channel and hash of the upstream's model; and keys at one model, of which `ejectedUntil` and `waitUntil` are used alone. */
+  private readonly pairs = new Pairs(maxPairs);
+  /** Of all hosts, and where there is room in it. */
+  private lately = new Int32Array(0);
+  private latelyUsed = 0;
+  private readonly latelyFree: number[] = [];
   /** Something changed since it was asked for what to keep. */
   private hasChanged = false;
 
@@ -258,7 +264,7 @@ export class Health {
     const wasWell = host.failures === 0 && host.ejectedUntil === 0 && (host.coolUntil[keyIndex] ?? 0) === 0;
     recover(host, ruleOf(channel));
     host.probedBy = 0;
-    if (isKeyOut(channel, host, keyIndex)) host.keyErrors[keyIndex] = 0;
+    if (host.keyErrors !== null && isKeyOut(channel, host, keyIndex)) host.keyErrors.counts[keyIndex] = 0;
     host.coolUntil[keyIndex] = 0;
     host.spentUntil[keyIndex] = 0;
     if (!wasWell) this.report(channel.id, host);
@@ -304,10 +310,10 @@ export class Health {
     // A missing model is no evidence against the host.
     if (failure.status === missing) return;
     this.tried(channel, host, model, true, now, by);
-    if (host.ejectedUntil > now || !((onProbation && isConfirmed(host, by)) || mostFail(host, now))) return;
+    if (host.ejectedUntil > now || !((onProbation && isConfirmed(host, by)) || this.mostFail(host, now))) return;
     eject(host, now);
     host.probedBy = 0;
-    host.lately?.fill(0);
+    if (host.lately >= 0) this.lately.fill(0, host.lately, host.lately + 3 * triedKept);
     this.report(channel.id, host);
     this.ejected(channel, host, model, keyIndex, failure);
   }
@@ -339,9 +345,10 @@ export class Health {
     const host = this.hosts.get(channelId);
     if (host === undefined) return;
     this.hosts.delete(channelId);
+    if (host.lately >= 0) this.latelyFree.push(host.lately);
     this.hasChanged = true;
     if (host.pairs === 0) return;
-    for (const id of this.pairs.keys()) if (channelOf(id) === channelId) this.pairs.delete(id);
+    for (const id of this.pairs.order()) if (channelOf(id) === channelId) this.pairs.delete(id);
   }
 
   /** Takes over what another thread knows of a host and its keys. */
@@ -355,8 +362,9 @@ export class Health {
     for (const [index, until] of report.coolUntil.entries()) host.coolUntil[index] = until;
     for (const [index, until] of (report.spentUntil ?? []).entries()) host.spentUntil[index] = until;
     for (const [index, errors] of (report.keyErrors ?? []).entries()) {
-      if (errors > 0) host.keySince[index] ??= this.deps.now();
-      host.keyErrors[index] = errors;
+      const { counts, since } = errorsOf(host);
+      if (errors > 0) since[index] ??= this.deps.now();
+      counts[index] = errors;
     }
   }
 
@@ -398,14 +406,13 @@ export class Health {
   }
 
   private *rememberedPairs(): Generator<KeptHealth, undefined> {
-    // One that fails meanwhile becomes the last, and would be met again without end.
-    let left = this.pairs.size;
     let flat = new Float64Array(pairMembers * pairsAtOnce);
     let length = 0;
     let met = 0;
     let now = this.deps.now();
-    for (const [id, { failures, ejections, ejectedUntil, share, waitUntil }] of this.pairs) {
-      if (left-- === 0) break;
+    for (const id of this.pairs.order()) {
+      // One may have left meanwhile.
+      const { failures, ejections, ejectedUntil, share, waitUntil } = this.pairs.get(id) ?? wellPair;
       if (failures > 0 || ejections > 0 || ejectedUntil > now || waitUntil > now) {
         flat[length++] = id;
         flat[length++] = failures;
@@ -502,6 +509,11 @@ export class Health {
     const rule = ruleOf(channel);
     const ownMs = rule === null ? 0 : countKeyError(rule, host, keyIndex, now);
     const asked = rule === null || askedMs !== null || isLimited ? until : 0;
+    if (host.coolUntil.length === 0) {
+      // An array that grows by itself takes twice as much.
+      host.coolUntil = new Array<number>(channel.keys.length).fill(0);
+      host.spentUntil = new Array<number>(channel.keys.length).fill(0);
+    }
     host.coolUntil[keyIndex] = Math.max(host.coolUntil[keyIndex] ?? 0, asked, now + ownMs);
     host.spentUntil[keyIndex] = asked === 0 ? 0 : now + ms;
     this.report(channel.id, host);
@@ -510,29 +522,12 @@ export class Health {
 
   /** A new one takes the place of the one that failed longest ago. */
   private pairFor(id: number, host: Host): Pair {
-    const known = this.pairs.get(id);
-    if (known !== undefined) {
-      this.pairs.delete(id);
-      this.pairs.set(id, known);
-      return known;
-    }
-    if (this.pairs.size >= maxPairs) {
-      const oldest = this.pairs.keys().next().value;
-      if (oldest !== undefined) this.forget(oldest);
-    }
-    const fresh = {
-      failures: 0,
-      ejections: 0,
-      ejectedUntil: 0,
-      probingUntil: 0,
-      wasTried: false,
-      share: 0,
-      since: 0,
-      waitUntil: 0,
-    };
-    this.pairs.set(id, fresh);
+    const known = this.pairs.moveToEnd(id);
+    if (known !== undefined) return known;
+    const oldest = this.pairs.size >= maxPairs ? this.pairs.oldest() : undefined;
+    if (oldest !== undefined) this.forget(oldest);
     host.pairs++;
-    return fresh;
+    return this.pairs.add(id);
   }
 
   private recovered(id: number): void {
@@ -596,11 +591,11 @@ export class Health {
     if (!failed && host.tried === model && now - host.triedAt < triedAgainMs) return;
     host.tried = failed ? '' : model;
     host.triedAt = now;
-    host.lately ??= new Int32Array(3 * triedKept);
-    const { lately } = host;
+    const first = this.latelyOf(host);
+    const { lately } = this;
     const hash = hashOf(channel, model) | 0;
-    let place = 0;
-    for (let at = 0; at < triedKept; at++) {
+    let place = first;
+    for (let at = first; at < first + triedKept; at++) {
       if (lately[at] === hash && lately[triedKept + at] !== 0) {
         place = at;
         break;
@@ -615,6 +610,49 @@ export class Health {
     lately[triedKept + place] = secondOf(now) * 2 + (failed ? 1 : 0);
   }
 
+  /** The rows of all hosts lie together: an array of each would take half as much again. */
+  private latelyOf(host: Host): number {
+    if (host.lately >= 0) return host.lately;
+    const free = this.latelyFree.pop();
+    host.lately = free ?? this.latelyUsed;
+    if (free === undefined) this.latelyUsed += 3 * triedKept;
+    if (this.latelyUsed > this.lately.length) {
+      const wider = new Int32Array(this.lately.length + Math.max(this.lately.length >> 2, 3 * triedKept * moreHosts));
+      wider.set(this.lately);
+      this.lately = wider;
+    }
+    this.lately.fill(0, host.lately, host.lately + 3 * triedKept);
+    return host.lately;
+  }
+
+  /** Half of the models that were tried within a minute fail, and no few, whichever user is left out. */
+  private mostFail({ lately: first }: Host, now: number): boolean {
+    if (first < 0) return false;
+    const { lately } = this;
+    const since = secondOf(now - triedMs);
+    const seen = (at: number): number => lately[first + triedKept + at] ?? 0;
+    const isLate = (at: number) => seen(at) !== 0 && seen(at) >> 1 >= since;
+    const failsFor = (at: number) =>
+      isLate(at) && (seen(at) & 1) === 1 ? (lately[first + 2 * triedKept + at] ?? operator) : none;
+    let tried = 0;
+    let failing = 0;
+    for (let at = 0; at < triedKept; at++) {
+      if (isLate(at)) tried++;
+      if (failsFor(at) !== none) failing++;
+    }
+    const isMost = (without: number) =>
+      failing - without >= failingModels && 2 * (failing - without) >= tried - without;
+    if (!isMost(0)) return false;
+    for (let at = 0; at < triedKept; at++) {
+      const user = failsFor(at);
+      if (user === none || user === operator) continue;
+      let own = 0;
+      for (let other = at; other < triedKept; other++) if (failsFor(other) === user) own++;
+      if (!isMost(own)) return false;
+    }
+    return true;
+  }
+
   private hostOf(channel: ChannelSnapshot): Host {
     return this.hosts.get(channel.id) ?? this.hostFor(channel.id);
   }
@@ -625,8 +663,7 @@ export class Health {
     const fresh: Host = {
       coolUntil: [],
       spentUntil: [],
-      keyErrors: [],
-      keySince: [],
+      keyErrors: null,
       failures: 0,
       ejections: 0,
       ejectedUntil: 0,
@@ -639,7 +676,7 @@ export class Health {
       answeredAt: Number.NEGATIVE_INFINITY,
       tried: '',
       triedAt: 0,
-      lately: null,
+      lately: none,
       probedBy: 0,
       brokenBy: 0,
     };
@@ -762,19 +799,26 @@ function failUnder({ errors, minutes, half_open_minutes: open }: OffRule, one: E
  * @returns milliseconds that it is left alone.
  */
 function countKeyError({ errors, minutes, half_open_minutes: open }: OffRule, host: Host, index: number, now: number) {
-  const before = host.keyErrors[index] ?? 0;
+  const { counts, since } = errorsOf(host);
+  const before = counts[index] ?? 0;
   // What was under way when it went out adds nothing; a probe that fails does.
   if (before >= errors) return (host.coolUntil[index] ?? 0) - probeMs > now ? 0 : open * minuteMs;
-  const isFirst = before === 0 || now - (host.keySince[index] ?? 0) > minutes * minuteMs;
-  if (isFirst) host.keySince[index] = now;
+  const isFirst = before === 0 || now - (since[index] ?? 0) > minutes * minuteMs;
+  if (isFirst) since[index] = now;
   const count = isFirst ? 1 : before + 1;
-  host.keyErrors[index] = count;
+  counts[index] = count;
   return count >= errors ? open * minuteMs : Math.min(keyFailureMs, (minutes * minuteMs) / errors);
 }
 
+/** Few channels have such a rule. */
+const errorsOf = (host: Host): KeyErrors => {
+  host.keyErrors ??= { counts: [], since: [] };
+  return host.keyErrors;
+};
+
 /** By the rule of its channel; when its time is over it is tried once. */
 function isKeyOut(channel: ChannelSnapshot, { keyErrors }: Host, index: number): boolean {
-  const count = keyErrors[index] ?? 0;
+  const count = keyErrors?.counts[index] ?? 0;
   return count > 0 && count >= (ruleOf(channel)?.errors ?? Number.POSITIVE_INFINITY);
 }
 
@@ -802,33 +846,7 @@ function isConfirmed(host: Host, by: number): boolean {
   return false;
 }
 
-/** Half of the models that were tried within a minute fail, and no few, whichever user is left out. */
-function mostFail({ lately }: Host, now: number): boolean {
-  if (lately === null) return false;
-  const since = secondOf(now - triedMs);
-  const isLate = (at: number) => (lately[triedKept + at] ?? 0) !== 0 && (lately[triedKept + at] ?? 0) >> 1 >= since;
-  const failsFor = (at: number) =>
-    isLate(at) && ((lately[triedKept + at] ?? 0) & 1) === 1 ? userAt(lately, at) : none;
-  let tried = 0;
-  let failing = 0;
-  for (let at = 0; at < triedKept; at++) {
-    if (isLate(at)) tried++;
-    if (failsFor(at) !== none) failing++;
-  }
-  const isMost = (without: number) => failing - without >= failingModels && 2 * (failing - without) >= tried - without;
-  if (!isMost(0)) return false;
-  for (let at = 0; at < triedKept; at++) {
-    const user = failsFor(at);
-    if (user === none || user === operator) continue;
-    let own = 0;
-    for (let other = at; other < triedKept; other++) if (failsFor(other) === user) own++;
-    if (!isMost(own)) return false;
-  }
-  return true;
-}
-
 const none = -1;
-const userAt = (lately: Int32Array, at: number): number => lately[2 * triedKept + at] ?? operator;
 
 const reportOf = (channelId: number, host: Host): ChannelReport => ({
   channelId,
@@ -838,7 +856,7 @@ const reportOf = (channelId: number, host: Host): ChannelReport => ({
   ejections: host.ejections,
   ejectedUntil: host.ejectedUntil,
   share: host.share,
-  ...(host.keyErrors.length === 0 ? {} : { keyErrors: Array.from(host.keyErrors, (errors) => errors ?? 0) }),
+  ...(host.keyErrors === null ? {} : { keyErrors: Array.from(host.keyErrors.counts, (errors) => errors ?? 0) }),
 });
 
 const pairReportOf = (id: number, { failures, ejections, ejectedUntil, share, waitUntil }: Pair): PairReport => ({
