@@ -34,6 +34,15 @@ const ofClient =
 /** What hosts charge by, or whom: https://cloud.google.com/vertex-ai/generative-ai/docs, https://docs.aws.amazon.com/bedrock */
 const priced = /(?:service-tier|request-type|performanceconfig|user-project|organization|openai-project)/;
 
+/** What shows an upstream who calls it: every channel has its own. */
+const credential = /^(?:authorization|cookie|api-key|x-api-key|x-goog-api-key|mj-api-secret)$/;
+
+/** Whether a header may be set for channels whoever they are: none of the connection, and none that would show one the key of another. */
+export function maySetForAll(name: string): boolean {
+  const small = name.toLowerCase();
+  return !ofConnection.test(small) && !credential.test(small);
+}
+
 export const isHeaderName = (name: string): boolean => /^[!#$%&'+.^_`|~\w-]{1,128}$/.test(name);
 
 /** Whether a header of a client may go to an upstream because a channel says so. @param name in small letters. */

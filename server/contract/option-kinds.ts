@@ -1,7 +1,7 @@
 /** The kinds an option value can have: each checks the stored text and says in both languages what is wrong with it. */
 import { isAddressPart } from './address-part.ts';
 import { type DefaultBudget, defaultBudgetIn, isZone } from './budgets.ts';
-import { isHeaderName, mayPass } from './header-override.ts';
+import { isHeaderName, mayPass, maySetForAll } from './header-override.ts';
 import { type HeaderKind, headerKinds, type NameHeaders } from './names.ts';
 import { isNetwork } from './networks.ts';
 import { bucketOptions } from './pricing/bucket.ts';
@@ -16,6 +16,8 @@ export interface OptionKind<T = unknown> {
   readonly name: 'switch' | 'integer' | 'decimal' | 'text' | 'lines' | 'list' | 'choice' | 'ratios' | 'json';
   /** @returns what is wrong with the text, or null. */
   check(text: string): Issue | null;
+  /** What only a text that is new is refused for: of one that was stored before, the rest acts. */
+  checkNew?(text: string): Issue | null;
   /** Value of a checked text. */
   parse(text: string): T;
   /** Brings an accepted spelling into the one that is stored. */
@@ -490,10 +492,22 @@ const isHeader = ([name, value]: readonly [string, unknown]): boolean =>
   );
 
 /** JSON object of model -> (header -> text or list of texts). */
-export const headerTable = partwise('object', (part) => isRecord(part) && Object.entries(part).every(isHeader), {
-  zh: '必须是 {"请求头": "值"}，请求头名称不能包含空格等字符',
-  en: 'must be {"header": "value"}, and no header has a blank in its name',
-});
+export const headerTable: OptionKind<unknown> = {
+  ...partwise('object', (part) => isRecord(part) && Object.entries(part).every(isHeader), {
+    zh: '必须是 {"请求头": "值"}，请求头名称不能包含空格等字符',
+    en: 'must be {"header": "value"}, and no header has a blank in its name',
+  }),
+  checkNew(value) {
+    const names = Object.values(Object(jsonOf(value)) as object).flatMap((part) => Object.keys(Object(part)));
+    const wrong = names.find((name) => !maySetForAll(name));
+    return wrong === undefined
+      ? null
+      : {
+          zh: `不能设置请求头 ${wrong}：它属于连接、请求体格式或凭据`,
+          en: `${wrong} cannot be set: it belongs to the connection, the form of the body or a credential`,
+        };
+  },
+};
 
 /** JSON object of model -> how many tokens. */
 export const tokenTable = partwise('object', (part) => Number.isSafeInteger(part) && Number(part) > 0, {

@@ -1,6 +1,6 @@
 /** Rules that change requests of all channels: for every model, or for those of a name. A channel's own rules act after them. */
 import { isRuleProblem, maxRulesLength, type Operation, type RuleProblem, readOperations } from './channel-rules.ts';
-import { bothOverrides, type HeaderOverride, readHeaderOverride } from './header-override.ts';
+import { bothOverrides, type HeaderOverride, maySetForAll, readHeaderOverride } from './header-override.ts';
 import type { OptionKind } from './option-kinds.ts';
 import { matchesPattern } from './pricing/modifiers.ts';
 
@@ -48,6 +48,13 @@ function readRules(value: Members, before: string, isWhole: boolean): ModelRules
       `${before}header_override.${keyed.name}`,
       '不含 {api_key} 的值（仅可用于渠道自己的请求头）',
       'a value without {api_key}, which stands in headers of a channel alone',
+    );
+  const shown = headers.own.find(({ mode, name }) => mode !== 'remove' && !maySetForAll(name));
+  if (shown !== undefined)
+    return problem(
+      `${before}header_override.${shown.name}`,
+      '凭据以外的请求头：各渠道的密钥各自发送',
+      'a header that is no credential: each channel sends its own key',
     );
   return { operations, headers: headers.own.length === 0 && headers.passes === null ? null : headers };
 }

@@ -112,7 +112,7 @@ test('a payment gateway without TLS may be sent the form, and no other', () => {
   expect(policy('https://pay.example')).toContain("form-action 'self' https:;");
 });
 
-test.each([
+test.each<readonly [string, string]>([
   ['ContextTiers', '{"x":5}'],
   ['ContextTiers', '{"x":[{"input":2}]}'],
   ['ContextTiers', '{"x":[{"above":1000}]}'],
@@ -121,6 +121,9 @@ test.each([
   ['claude.model_headers_settings', '{"claude":{"a header":"x"}}'],
   ['claude.model_headers_settings', '{"claude":{"x":"a\\nb"}}'],
   ['claude.model_headers_settings', '{"claude":"x"}'],
+  ...['Host', 'content-length', 'Transfer-Encoding', 'connection', 'x-api-key', 'Authorization', 'cookie'].map(
+    (name) => ['claude.model_headers_settings', JSON.stringify({ claude: { 'x-one': '1', [name]: 'x' } })] as const,
+  ),
   ['claude.default_max_tokens', '{"default":"many"}'],
   ['claude.default_max_tokens', '{"default":0}'],
   ['gemini.safety_settings', '{"default":1}'],

@@ -234,6 +234,18 @@ test.each(['Host', 'Content-Length', 'Transfer-Encoding', 'Connection', 'Proxy-A
   },
 );
 
+test.each(['Authorization', 'x-api-key', 'Api-Key', 'x-goog-api-key', 'mj-api-secret', 'Cookie'])(
+  'no rule for all channels sets the credential %s, and one may take it away',
+  async (name) => {
+    const rules = (header: unknown) => JSON.stringify({ header_override: { [name]: header } });
+    for (const header of ['Bearer other', { mode: 'default', value: 'other' }, { mode: 'copy', from: 'x-mine' }])
+      await expect(gateway.option('request_rules', rules(header))).rejects.toMatchObject({ code: 'option_invalid' });
+    await gateway.option('request_rules', rules({ mode: 'remove' }));
+    // A channel's own rule is about its own upstream.
+    await open({ setting: rules('Bearer own') });
+  },
+);
+
 /** Cases of the comparison; more with `RULE_CASES`. */
 const cases = Number(process.env.RULE_CASES ?? 40);
 const seed = Number(process.env.RULE_SEED ?? 11);

@@ -219,3 +219,21 @@ test('of more targets than are kept the one that was used least lately goes', ()
   expect(find('a')).toBe(a);
   expect(find('b')).not.toBe(b);
 });
+
+test('headers of the operator for Claude never replace the key or what belongs to the connection, whatever was stored before', () => {
+  const stored = {
+    'X-One': '1',
+    'X-Api-Key': 'other',
+    Authorization: 'other',
+    HOST: 'elsewhere',
+    'Content-Length': '1',
+  };
+  const options = compileSettings(new Map([['claude.model_headers_settings', JSON.stringify({ m: stored })]]), 0);
+  const request: CallRequest = { ...chat, protocol: 'anthropic-messages' };
+  const plan = compileTarget(channel('anthropic'), request, options, 'secret')?.headers;
+  const sent = plan === undefined ? {} : headersOf(plan, 'own', {}, undefined);
+  expect(sent).toMatchObject({ 'X-One': '1', 'x-api-key': 'own' });
+  expect(Object.values(sent)).not.toContain('other');
+  expect(Object.keys(sent).map((name) => name.toLowerCase())).not.toContain('host');
+  expect(Object.keys(sent).map((name) => name.toLowerCase())).not.toContain('content-length');
+});

@@ -22,7 +22,8 @@ const paths = [
 const eachPaths = ['messages.*.content', 'tools.*.type', 'metadata.*'];
 const texts = ['a', 'Be brief.', 'h\u00e9llo', ' spaced ', 'UPPER', '$1', '', 'a.b'];
 const patterns = ['^a', '[aeiou]', '(h)(i)', 'x?y', '\\\\w+'];
-const names = ['X-One', 'X-Two', 'X-Three', 'Authorization', 'anthropic-beta', 'User-Agent'];
+const credential = 'Authorization';
+const names = ['X-One', 'X-Two', 'X-Three', credential, 'anthropic-beta', 'User-Agent'];
 /** Providers of several dialects: OpenAI, Anthropic, Gemini, DeepSeek. */
 const types = [1, 1, 1, 14, 24, 43];
 
@@ -135,11 +136,12 @@ export class RandomCase {
     }
   }
 
-  private headerRules(hasKey: boolean): object {
+  /** @param own of one channel: rules for all set no credential. */
+  private headerRules(own: boolean): object {
     const rule = (): unknown =>
       this.one<unknown>([
         ...['plain', '{client_header:X-Two}', ''],
-        ...(hasKey ? ['{api_key}', { mode: 'set', value: 's {api_key}' }] : []),
+        ...(own ? ['{api_key}', { mode: 'set', value: 's {api_key}' }] : []),
         { mode: 'add', value: 'more' },
         { mode: 'default', value: 'd' },
         { mode: 'remove' },
@@ -147,7 +149,10 @@ export class RandomCase {
       ]);
     return {
       ...(this.chance(0.3) ? { [this.one(['*', 're:^x-o', 'regex: two'])]: '' } : {}),
-      ...Object.fromEntries(this.list(4, () => [this.one(names), rule()])),
+      ...Object.fromEntries(
+        this.list(4, () => [this.one(own ? names : names.filter((name) => name !== credential)), rule()]),
+      ),
+      ...(!own && this.chance(0.2) ? { [credential]: { mode: 'remove' } } : {}),
     };
   }
 

@@ -66,7 +66,8 @@ async function parseAssignment(context: Context, assignment: string): Promise<{ 
 function checkOption({ key: input, value }: { readonly key: string; readonly value: string }) {
   const key = keyOf(input);
   const { kind } = optionRow(key);
-  const complaint = kind.check(kind.clean?.(value) ?? value);
+  const cleaned = kind.clean?.(value) ?? value;
+  const complaint = kind.check(cleaned) ?? kind.checkNew?.(cleaned) ?? null;
   if (complaint !== null) throw new AppError('option_invalid', { key, ...complaint });
   return { key, value };
 }

@@ -87,7 +87,7 @@ export async function createOptions(deps: {
     const row = optionRow(key);
     if (role < row.role) throw new AppError('option_root_only', { key });
     const text = row.kind.clean?.(value) ?? value;
-    const complaint = row.kind.check(text);
+    const complaint = row.kind.check(text) ?? row.kind.checkNew?.(text) ?? null;
     if (complaint !== null) throw new AppError('option_invalid', { key, ...complaint });
     const unrunnable = key === 'model_rules' ? unrunnableRule(modelRules.parse(text)) : 0;
     if (unrunnable > 0)

@@ -1,6 +1,7 @@
 /** The options the relay lives by, parsed once per change. */
 
 import { BlockList, isIP } from 'node:net';
+import { maySetForAll } from '../../contract/header-override.ts';
 import type { NameHeaders } from '../../contract/names.ts';
 import { optionText, optionValue } from '../../contract/options.ts';
 import { compilePriceTables, groupRatioFor, type PriceTables } from '../../contract/pricing/tables.ts';
@@ -249,7 +250,10 @@ const headersByModel =
     const found = guardedLookup(table, model);
     if (typeof found !== 'object' || found === null) return {};
     return Object.fromEntries(
-      Object.entries(found).map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : String(value)]),
+      // What was stored before it was checked.
+      Object.entries(found)
+        .filter(([name]) => maySetForAll(name))
+        .map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : String(value)]),
     );
   };
 
