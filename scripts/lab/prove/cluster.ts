@@ -2,6 +2,7 @@
 import type { Goal } from '../bench/goal.ts';
 import { admission } from './cluster/admission.ts';
 import { budgets } from './cluster/budgets.ts';
+import { chainChanges } from './cluster/chain-changes.ts';
 import { changeDelays } from './cluster/changes.ts';
 import { failover } from './cluster/failover.ts';
 import { all, baseline, freezes, kills, type PartOrder, redis, restarts } from './cluster/load.ts';
@@ -26,6 +27,7 @@ const parts: Readonly<Record<string, (order: PartOrder) => Promise<readonly Goal
   admission,
   budgets,
   news: changeDelays,
+  chains: chainChanges,
   paused,
   failover,
   rates,
