@@ -45,23 +45,25 @@ export async function eachOf<Item extends Thing>(
   if (failed > 0) throw new AppError('check_failed', { detail: `${failed}/${outcomes.length}` });
 }
 
+type Words = readonly [zh: string, en: string];
+
 /** A command that does the same to each of the things that its arguments name. */
 export const onEach =
   <Item extends Thing>(
     find: (client: Client, flags: FlagValues, refs: readonly string[]) => Promise<readonly Item[]>,
     work: (client: Client, thing: Item, flags: FlagValues) => Promise<string>,
-    question?: (items: readonly Item[]) => readonly [zh: string, en: string] | undefined,
+    question?: (items: readonly Item[], client: Client) => Words | undefined | Promise<Words | undefined>,
   ): CommandRun =>
   async (context, flags, _ref, refs) => {
     const client = await context.client();
     const items = await find(client, flags, refs);
     const dry = flags.dryRun === true;
-    const words = question?.(items);
-    if (words !== undefined && !dry) await context.confirm(context.say(...words));
+    const words = dry ? undefined : await question?.(items, client);
+    if (words !== undefined) await context.confirm(context.say(...words));
     await eachOf(context, items, (thing) => work(client, thing, flags), dry);
   };
 
-/** The deletion of each of them, after a question. @param label what stands for it in the question. */
+/** The deletion of each of them, after a question. @param label what stands for it in the question. @param also what the question says besides. */
 export const removal = <Item extends Thing>(
   call:
     | 'channel.delete'
@@ -72,8 +74,9 @@ export const removal = <Item extends Thing>(
     | 'budget.delete'
     | 'sign_in.end',
   find: (client: Client, flags: FlagValues, refs: readonly string[]) => Promise<readonly Item[]>,
-  [zh, en]: readonly [zh: string, en: string],
+  [zh, en]: Words,
   label: (thing: Item) => string | number = ({ name }) => name,
+  also: (items: readonly Item[], client: Client) => Promise<Words | undefined> = async () => undefined,
 ): CommandRun =>
   onEach(
     find,
@@ -81,8 +84,9 @@ export const removal = <Item extends Thing>(
       await client.call(call, { id });
       return 'deleted';
     },
-    (items) => {
+    async (items, client) => {
       const names = items.map(label).join(', ');
-      return [`删除${zh} ${names}？`, `Delete ${en} ${names}?`];
+      const [alsoZh, alsoEn] = (await also(items, client)) ?? ['', ''];
+      return [`${alsoZh}删除${zh} ${names}？`, `${alsoEn}Delete ${en} ${names}?`];
     },
   );

@@ -4,6 +4,7 @@ import type { BudgetHolder, BudgetUnit } from '../../server/contract/budgets.ts'
 import type { Database } from '../open.ts';
 import { budgetLeases } from '../schema/migrations.ts';
 import type { BudgetsTable, Schema } from '../schema/tables.ts';
+import { nodeBefore } from './older-node.ts';
 
 export type BudgetRow = Selectable<BudgetsTable> & {
   /** null = nothing was used yet. */
@@ -35,7 +36,8 @@ export interface UseSought {
   readonly from: number;
 }
 
-export function createBudgetsRepository({ query, engine }: Database) {
+export function createBudgetsRepository(database: Database) {
+  const { query, engine } = database;
   const rows = () =>
     query
       .selectFrom('budgets')
@@ -101,14 +103,7 @@ export function createBudgetsRepository({ query, engine }: Database) {
       return Number(count);
     },
     /** A node that lives and whose build spends without leases of budgets. @returns its name; undefined = none. */
-    unboundNode: async (): Promise<string | undefined> => {
-      if (engine === 'sqlite') return undefined;
-      const { rows: found } = await sql<{ node: string }>`SELECT node FROM nodes
-        WHERE state <> 'expired' AND expires_at > clock_timestamp() AND schema < ${budgetLeases} ORDER BY node LIMIT 1`.execute(
-        query,
-      );
-      return found[0]?.node;
-    },
+    unboundNode: () => nodeBefore(database, budgetLeases),
     create: async (row: Insertable<BudgetsTable>): Promise<number> => {
       const { id } = await query.insertInto('budgets').values(row).returning('id').executeTakeFirstOrThrow();
       return id;

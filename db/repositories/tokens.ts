@@ -13,7 +13,7 @@ const relayColumns = [
   ...(['id', 'user_id', 'name', 'key_hmac', 'old_key_hmac', 'old_key_until', 'status', 'expires_at'] as const),
   ...(['unlimited', 'quota_limit', 'used_quota', 'model_limits_enabled', 'model_limits', 'allow_ips'] as const),
   ...(['group_name', 'day_budget', 'month_budget', 'rpm_limit', 'tpm_limit', 'concurrency_limit'] as const),
-  ...(['day_at', 'day_used', 'month_at', 'month_used', 'labels'] as const),
+  ...(['day_at', 'day_used', 'month_at', 'month_used', 'labels', 'channels'] as const),
 ] as const;
 
 export type RelayTokenRow = Pick<TokenRow, (typeof relayColumns)[number]>;
@@ -72,6 +72,8 @@ export function createTokensRepository({ query, dialect }: Database) {
         .orderBy('id')
         .limit(limit)
         .execute(),
+    /** Those that are bound to channels. */
+    bound: (): Promise<TokenRow[]> => live().where('channels', '<>', '').orderBy('id').execute(),
     byIds: (ids: readonly number[]): Promise<TokenRow[]> => live().where('id', 'in', ids).orderBy('id').execute(),
     list: (
       filter: TokenFilter,

@@ -48,6 +48,9 @@ const trafficCountersAt7 = [
   ...Array.from({ length: 23 }, (_, at) => `first_${at}`),
 ];
 
+/** From which on keys are bound to channels. */
+export const keyChannels = '0025-routes';
+
 /** For both engines, newest last. Names begin with 0007 or more. */
 const shared: readonly SharedMigration[] = [
   {
@@ -248,6 +251,16 @@ const shared: readonly SharedMigration[] = [
   {
     name: '0021-audit-changes',
     statements: ({ text }) => [`ALTER TABLE audit ADD COLUMN changes ${text} NOT NULL DEFAULT ''`],
+  },
+  {
+    name: keyChannels,
+    statements: ({ text, follow }) => [
+      `ALTER TABLE tokens ADD COLUMN channels ${text} NOT NULL DEFAULT ''`,
+      ...follow(
+        'tokens',
+        'name, key_hmac, status, expires_at, unlimited, quota_limit, model_limits_enabled, model_limits, allow_ips, group_name, day_budget, month_budget, rpm_limit, tpm_limit, concurrency_limit, deleted_at, old_key_hmac, old_key_until, labels, channels',
+      ),
+    ],
   },
   {
     // Invoices of paid orders, and what they say of their buyers.

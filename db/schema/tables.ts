@@ -154,6 +154,8 @@ export const tables = {
       labels: text.optional(''),
       /** When it was disabled because much more was spent with it than usual; below 0 = enabled again at that time; 0 = never. */
       frozen_at: int.optional(0),
+      /** Ids of the channels that alone serve it, comma separated, ascending; '' = every channel of its groups. */
+      channels: text.optional(''),
     },
     {
       // Pages are counted and skipped in the index alone: deleted tokens are not in it.
@@ -182,6 +184,7 @@ export const tables = {
         'old_key_hmac',
         'old_key_until',
         'labels',
+        'channels',
       ],
       postgres: {
         columns: {

@@ -12,6 +12,7 @@ import type { Database } from '../../db/open.ts';
 import { createChannelsRepository } from '../../db/repositories/channels.ts';
 import type { Ledger } from '../billing/ledger/commands.ts';
 import { type InvariantReport, logReport, reportsOf } from '../billing/ledger/verify.ts';
+import { channelIdsIn } from '../contract/key-channels.ts';
 import { type GroupRules, groupOrder, isGroupOrder, mayUseGroup } from '../contract/key-groups.ts';
 import { groupRatioFor, resolvePrices } from '../contract/pricing/tables.ts';
 import { healthyStorage, type RelayStall, type StorageStatus } from '../contract/storage.ts';
@@ -420,10 +421,12 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
         const token = await tokens.named(name, userId);
         const userGroup = (await users.find(token.user_id))?.group_name ?? 'default';
         const models = token.model_limits_enabled ? token.model_limits.split(',') : null;
+        const channels = token.channels === undefined ? null : channelIdsIn(token.channels);
+        const limits = { userGroup, models, channels };
         const rules = groupRules(options);
-        if (!isGroupOrder(token.group, rules)) return { group: token.group || userGroup, userGroup, models };
+        if (!isGroupOrder(token.group, rules)) return { group: token.group || userGroup, ...limits };
         const groups = groupOrder(token.group, userGroup, rules);
-        return { group: groups[0] ?? userGroup, groups, userGroup, models };
+        return { group: groups[0] ?? userGroup, groups, ...limits };
       },
     }),
     capabilities: createCapabilities({ channel: channels.get, ownRules: () => options.get('model_rules') }),

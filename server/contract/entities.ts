@@ -65,6 +65,8 @@ export const tokenShape = z.object({
   kind: z.optional(z.string()),
   /** Comma separated, whose budgets bound it besides; absent = it has none. */
   labels: z.optional(z.string()),
+  /** Ids of the channels that alone serve it, comma separated; absent = every channel of its groups. */
+  channels: z.optional(z.string()),
   /** When it was disabled because much more was spent with it than usual; absent = it was not. */
   frozen_time: z.optional(int),
   /** Always null: a deleted token is listed nowhere. */

@@ -17,6 +17,8 @@ const limit = list.check(
     'is empty: write unlimited, or what it is limited to',
   ),
 );
+/** Channels by name, or by number where several have the name. */
+const channelRefs = z.union([limit, z.int(), z.array(z.union([text, z.int()])).check(z.minLength(1))]);
 const json = z.union([z.string(), z.record(z.string(), z.unknown())]);
 const optional = <T extends z.ZodMiniType>(type: T) => z.optional(type);
 const named = text.check(z.refine((value) => value.trim() !== '', 'is empty'));
@@ -90,6 +92,8 @@ const provisionedToken = z.strictObject({
   day_budget: optional(amount),
   month_budget: optional(amount),
   labels: optional(list),
+  /** The channels that alone serve it; `unlimited` = every channel of its groups. */
+  channels: optional(channelRefs),
 });
 export type ProvisionedToken = z.infer<typeof provisionedToken>;
 

@@ -93,6 +93,8 @@ export interface TokenSnapshot {
   readonly group: string;
   /** Whose budgets bound it besides; absent = it has none. */
   readonly labels?: readonly string[] | undefined;
+  /** The channels that alone serve it (see `key-channels.ts`); absent = every channel of its groups. */
+  readonly channels?: string | undefined;
   /** null = none is set. */
   readonly limits: TokenLimits | null;
   /** As the ledger counted them when the row was read. */

@@ -1,5 +1,6 @@
 /** What the fields of a key may hold: the one reading for console, terminal, API and declarative files. Pure. */
 
+import { channelIdsIn, maxKeyChannels } from './key-channels.ts';
 import { isNetwork, networksIn } from './networks.ts';
 import { maxQuota } from './pricing/share.ts';
 
@@ -24,6 +25,8 @@ export interface TokenLimits {
   readonly allow_ips?: string | undefined;
   /** Comma separated. */
   readonly labels?: string | undefined;
+  /** Ids of channels, comma separated. */
+  readonly channels?: string | undefined;
   readonly day_budget?: number | undefined;
   readonly month_budget?: number | undefined;
   readonly rpm_limit?: number | undefined;
@@ -36,6 +39,7 @@ export type TokenIssue =
   | { readonly code: 'token_amount'; readonly params: { readonly field: string; readonly limit: number } }
   | { readonly code: 'token_list'; readonly params: { readonly field: string; readonly length: number } }
   | { readonly code: 'token_labels'; readonly params: { readonly most: number; readonly length: number } }
+  | { readonly code: 'token_channels'; readonly params: { readonly most: number } }
   | { readonly code: 'token_addresses'; readonly params: { readonly address: string } };
 
 /** The first entry that is neither an address nor a network; separators alone, which would lift the limit, are wrong too. */
@@ -80,6 +84,11 @@ export function tokenIssue(given: TokenLimits, stored: TokenLimits | null, now: 
   const labels = labelsIn(given.labels ?? '');
   if (given.labels !== stored?.labels && (labels.length > maxLabels || !labels.every(isLabel)))
     return { code: 'token_labels', params: { most: maxLabels, length: maxLabelLength } };
+  const channels = channelIdsIn(given.channels ?? '');
+  // Separators alone would lift the limit.
+  const isEmptied = channels?.length === 0 && (given.channels ?? '').trim() !== '';
+  if (given.channels !== stored?.channels && (channels === null || isEmptied || channels.length > maxKeyChannels))
+    return { code: 'token_channels', params: { most: maxKeyChannels } };
   const amounts = [
     { field: 'remain_quota', value: quota, min: Math.min(0, stored?.remain_quota ?? 0), max: maxQuota },
     ...budgetNames.map((field) => ({ field, value: given[field], min: 0, max: maxQuota })),

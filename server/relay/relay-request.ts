@@ -15,6 +15,7 @@ import type { Seen } from './admission/observer.ts';
 import { Reservation, type ReservationOwner } from './admission/reservation.ts';
 import { planFor, reserve } from './admission/reserve.ts';
 import type { RelayCore } from './core.ts';
+import { withBlanks } from './delivery/await-answer.ts';
 import { deliver } from './delivery/respond.ts';
 import { closeUnfinished, finishBroken, type Refusal } from './delivery/settle.ts';
 import type { BodyHolder } from './intake/body-memory.ts';
@@ -174,8 +175,17 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
     this.disconnect = new ClientDisconnect(request.signal, core.billMs, core.timers, core.drains);
     core.running.add(this.disconnect);
     const sending = new RequestSender(core, reservation, this.disconnect).send();
-    const response = await deliver(core, reservation, sending, this.disconnect);
-    return response.status < 400 ? response : listedError(response, this.path, request.url);
+    const delivered = deliver(core, reservation, sending, this.disconnect);
+    const { blankMs } = reservation.plan.settings;
+    if (blankMs === null || parsed.stream || parsed.operation !== 'chat') return this.listed(await delivered);
+    const answer = delivered.then((response) => this.listed(response)).catch((error: unknown) => this.fail(error));
+    return withBlanks(answer, blankMs, core.deadlines, {
+      ...{ 'content-type': 'application/json', 'x-accel-buffering': 'no', 'x-oneapi-request-id': this.requestId },
+    });
+  }
+
+  private listed(response: Response): Response {
+    return response.status < 400 ? response : listedError(response, this.path, this.request.url);
   }
 
   /** @throws AppError route_unknown, not_implemented, upgrade_refused, method_not_allowed. */
@@ -387,8 +397,11 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
   }
 
   /** That serve the model to the caller, the best first. */
-  private channelsFor({ model }: ParsedRequest, { group, pinnedChannel }: Principal): readonly ChannelSnapshot[] {
-    const channels = this.core.state.candidates(group, model).flat();
+  private channelsFor(
+    { model }: ParsedRequest,
+    { group, token, pinnedChannel }: Principal,
+  ): readonly ChannelSnapshot[] {
+    const channels = this.core.state.candidates(group, model, token?.channels).flat();
     return pinnedChannel === null ? channels : channels.filter(({ id }) => id === pinnedChannel);
   }
 

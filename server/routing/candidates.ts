@@ -41,6 +41,13 @@ export function filterCandidates<C>(list: CandidateList<C>, test: (channel: C) =
   return list.map((tier) => tier.filter(test)).filter(({ length }) => length > 0);
 }
 
+/** @param channels that a key is bound to, as `contract/key-channels.ts` says; '' = it is not. */
+export function boundTo<C extends { readonly id: number }>(list: CandidateList<C>, channels: string): CandidateList<C> {
+  if (channels === '') return list;
+  const ids = new Set(channels.split(',').map(Number));
+  return filterCandidates(list, ({ id }) => ids.has(id));
+}
+
 /** The channels of one model in one group. */
 interface Pair<C> {
   /** Ascending ids. */

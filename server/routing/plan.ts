@@ -8,7 +8,7 @@ import { type ReserveSize, reserveEstimate } from '../contract/pricing/reserve.t
 import { type PriceTables, resolvePrices } from '../contract/pricing/tables.ts';
 import type { ChannelSnapshot } from '../contract/snapshot.ts';
 import { servingPrefix } from '../providers/import-names.ts';
-import { type CandidateList, filterCandidates } from './candidates.ts';
+import { boundTo, type CandidateList, filterCandidates } from './candidates.ts';
 import { noFeatures, type RequestedFeatures } from './features.ts';
 import { type OfferOptions, Offers } from './offers.ts';
 
@@ -20,6 +20,8 @@ export interface PlanKey {
   readonly userGroup: string;
   /** A model without a price costs the usual ratio instead of being refused. */
   readonly acceptUnset: boolean;
+  /** That the key is bound to (`contract/key-channels.ts`); absent = every channel of the group. */
+  readonly channels?: string | undefined;
 }
 
 /** The operator's choices that decide a plan: a new object after each change. */
@@ -43,6 +45,8 @@ export class RoutePlan {
     readonly list: CandidateList<ChannelSnapshot>,
     readonly offers: Offers,
     private readonly options: PlanOptions,
+    /** The group's list, of which `list` has the channels that the key is bound to. */
+    readonly source: CandidateList<ChannelSnapshot> = list,
   ) {
     this.hasSeveralKeys = list.some((tier) => tier.some(({ keys }) => keys.length > 1));
     const prefixes = key.model.includes('/')
@@ -97,18 +101,19 @@ export class RoutePlans {
   private options: PlanOptions | null = null;
   private latest: RoutePlan | null = null;
 
-  /** @param list the current one of the key's model and group. */
-  find(key: PlanKey, list: CandidateList<ChannelSnapshot>, options: PlanOptions): RoutePlan {
+  /** @param source the current list of the key's model and group. @returns null = it has no channel, or none that the key is bound to. */
+  find(key: PlanKey, source: CandidateList<ChannelSnapshot>, options: PlanOptions): RoutePlan | null {
     if (options !== this.options) {
       this.options = options;
       this.plans.clear();
       this.offers = new WeakMap();
       this.latest = null;
     }
-    const { model, group, userGroup, acceptUnset } = key;
-    const name = `${acceptUnset}\0${group}\0${userGroup}\0${model}`;
+    const { model, group, userGroup, acceptUnset, channels = '' } = key;
+    const unbound = `${acceptUnset}\0${group}\0${userGroup}\0${model}`;
+    const name = channels === '' ? unbound : `${unbound}\0${channels}`;
     const known = this.plans.get(name);
-    if (known?.list === list) {
+    if (known?.source === source) {
       // The one used last is last in the map.
       if (known !== this.latest) {
         this.plans.delete(name);
@@ -117,12 +122,14 @@ export class RoutePlans {
       }
       return known;
     }
+    const list = boundTo(source, channels);
+    if (list.length === 0) return null;
     let offers = this.offers.get(list);
     if (offers === undefined) {
       offers = new Offers(list, model, options);
       this.offers.set(list, offers);
     }
-    const made = new RoutePlan(key, list, offers, options);
+    const made = new RoutePlan(key, list, offers, options, source);
     this.plans.delete(name);
     this.plans.set(name, made);
     this.latest = made;

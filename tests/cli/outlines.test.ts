@@ -132,6 +132,7 @@ function wordsFor(name: string, flag: string): string[] {
     '--slow': '5s',
     '--ended': 'completed',
     '--before': '90d',
+    '--channels': 'east,7',
   };
   const byPlace: Readonly<Record<string, string>> = {
     n: '3',

@@ -70,8 +70,11 @@ test('SQLite: a database migrated from the first release equals the described on
   await Promise.all([described.close(), migrated.close()]);
 });
 
-/** Made side by side and released together; newest first. */
-const together = sqliteMigrations.filter(({ name }) => name > '0022' && name < '0029').toReversed();
+/** Made side by side and released together; newest first. Labels were there before channels of keys: both write the feed of keys. */
+const labels = sqliteMigrations.filter(({ name }) => name === '0023-limits');
+const together = sqliteMigrations
+  .filter((one) => one.name > '0022' && one.name < '0029' && !labels.includes(one))
+  .toReversed();
 
 test('SQLite: a database to which migrations come in another order equals the described one', async () => {
   const described = openDatabase(':memory:');
@@ -80,10 +83,7 @@ test('SQLite: a database to which migrations come in another order equals the de
     const migrated = openOld(':memory:', '0021-audit-changes');
     migrated.raw.exec(`INSERT INTO budgets (id, holder, period, unit, amount, created_at, updated_at)
       VALUES (3, 'site', 'day', 'money', 7, 1, 1), (9, 'group', 'day', 'money', 8, 1, 1); DELETE FROM budgets WHERE id = 9`);
-    applyAll(
-      migrated,
-      together.filter((one) => one !== last),
-    );
+    applyAll(migrated, [...labels, ...together.filter((one) => one !== last)]);
     expect((await migrate(migrated))[0]).toBe(last.name);
     expect(sqliteFacts(migrated.raw), last.name).toEqual(sqliteFacts(described.raw));
     migrated.raw.exec(

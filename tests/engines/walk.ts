@@ -269,6 +269,7 @@ export async function keysAndChannels({ tokens, channels }: Repositories): Promi
   await rejected(tokens.create(token('fraction', { quota_limit: 1.5 })));
   await tokens.all();
   await tokens.after(0, 10);
+  await tokens.bound();
   await tokens.byIds([1, 3]);
   await tokens.byIds([]);
   const all = { offset: 0, limit: 100 };

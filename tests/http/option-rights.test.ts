@@ -226,6 +226,7 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   'general_setting.ping_interval_enabled': [10, relay],
   'general_setting.ping_interval_seconds': [10, relay],
   'general_setting.keep_alive_seconds': [10, relay],
+  'general_setting.blank_seconds': [10, relay],
   'general_setting.short_wait_seconds': [10, relay],
   'general_setting.plain_weights': [10, relay],
   'general_setting.first_event_seconds': [10, relay],

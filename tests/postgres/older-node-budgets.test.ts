@@ -1,6 +1,8 @@
-/** Budgets while nodes are upgraded one after the other. */
+/** What older nodes do not keep to, while nodes are upgraded one after the other. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createBudgets } from '../../server/domain/budgets/service.ts';
+import { createVault } from '../../server/domain/secrets/vault.ts';
+import { createTokens } from '../../server/domain/tokens/service.ts';
 import { openSite, type Site } from './site.ts';
 
 let site: Site;
@@ -29,4 +31,20 @@ test('a budget is neither made nor changed while a node lives that keeps to none
   expect((await budgets.list()).map(({ unit, amount }) => [unit, amount])).toEqual([['money', 5]]);
   await site.rows("DELETE FROM nodes WHERE node = 'before'");
   expect(await set(6)).toBe('changed');
+});
+
+test('a key is not bound to channels while a node lives that would serve it by any, and is set free all the same', async () => {
+  const vault = createVault(Buffer.alloc(32, 7));
+  const tokens = createTokens({ database: site.database, vault, now: Date.now });
+  const { id } = await tokens.create(1, { name: 'ci', channels: '3' });
+  await site.rows(
+    "INSERT INTO nodes (node, schema, state, expires_at) VALUES ('before', '0024-any', 'live', now() + interval '1 hour')",
+  );
+  const refused = { code: 'token_channels_node', params: { name: 'before' } };
+  await expect(tokens.update(id, null, { channels: '3,4' }, false)).rejects.toMatchObject(refused);
+  await expect(tokens.create(1, { name: 'other', channels: '3' })).rejects.toMatchObject(refused);
+  expect(await tokens.update(id, null, { channels: '3' }, false)).toMatchObject({ channels: '3' });
+  expect(await tokens.update(id, null, { channels: '' }, false)).not.toHaveProperty('channels');
+  await site.rows("DELETE FROM nodes WHERE node = 'before'");
+  expect(await tokens.update(id, null, { channels: '3,4' }, false)).toMatchObject({ channels: '3,4' });
 });

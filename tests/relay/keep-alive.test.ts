@@ -166,3 +166,63 @@ test('an answer in one piece stays as it is, and keeps its status', async () => 
   expect(client.headers.get('cache-control')).not.toContain('no-transform');
   expect(await client.json()).toMatchObject({ usage: { prompt_tokens: 3 } });
 });
+
+test.each([
+  ['chat', '/v1/chat/completions', { model, messages }],
+  ['Responses', '/v1/responses', { model, input: 'hi' }],
+  ['Messages', '/v1/messages', { model, max_tokens: 9, messages }],
+  ['Gemini', `/v1beta/models/${model}:generateContent`, { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] }],
+  ['Ollama', '/api/chat', { model, messages, stream: false }],
+] as const)('%s in one piece gets blanks before its JSON where an option lets them come', async (_name, path, body) => {
+  await gateway.option('general_setting.blank_seconds', '10');
+  const requested = gateway.send(key, path, body);
+  const response = await taken.promise;
+  await time.advance(11_000);
+  const client = await requested;
+  expect([client.status, client.headers.get('content-type')]).toEqual([200, 'application/json']);
+  expect(client.headers.get('cache-control')).toBe('no-store, no-transform');
+  const stream = reading(client);
+  await stream.has(' ');
+  await time.advance(11_000);
+  await stream.has('  ');
+  sendJson(response, completion(3, 2));
+  await stream.over;
+  const text = stream.take();
+  expect(text.slice(0, 2)).toBe('  ');
+  expect(JSON.stringify(JSON.parse(text))).toContain('hello world');
+  expect(await gateway.logs()).toMatchObject([{ prompt_tokens: 3, completion_tokens: 2 }]);
+});
+
+test('an answer in one piece that comes in time is as ever, and an error after a blank is the body', async () => {
+  await gateway.option('general_setting.blank_seconds', '10');
+  await gateway.option('RetryTimes', '0');
+  const quick = gateway.send(key, '/v1/chat/completions', { model, messages });
+  sendJson(await taken.promise, completion(3, 2));
+  const whole = await quick;
+  expect(whole.headers.get('cache-control')).toBe('no-store');
+  expect((await whole.text()).startsWith('{')).toBe(true);
+  taken = Promise.withResolvers();
+  const requested = gateway.send(key, '/v1/chat/completions', { model, messages });
+  const response = await taken.promise;
+  await time.advance(11_000);
+  const client = await requested;
+  sendJson(response, { error: { message: 'no' } }, 400);
+  const text = await client.text();
+  expect([client.status, text.startsWith(' ')]).toEqual([200, true]);
+  expect(JSON.parse(text)).toMatchObject({ error: { message: expect.any(String) } });
+});
+
+test('a client that leaves while it gets blanks is sent no more of them, and the request ends', async () => {
+  await gateway.option('general_setting.blank_seconds', '10');
+  const leaving = new AbortController();
+  const requested = gateway.send(key, '/v1/chat/completions', { model, messages }, { signal: leaving.signal });
+  const response = await taken.promise;
+  await time.advance(11_000);
+  const reader = ((await requested).body as ReadableStream<Uint8Array>).getReader();
+  expect((await reader.read()).value).toEqual(new Uint8Array([0x20]));
+  leaving.abort();
+  await reader.cancel();
+  await time.advance(60_000);
+  sendJson(response, completion(3, 2));
+  await expect.poll(() => gateway.logs(), { interval: 5 }).toHaveLength(1);
+});

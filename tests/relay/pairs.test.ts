@@ -60,6 +60,15 @@ const filled = {
   ...{ failures: 3, ejections: 2, ejectedUntil: 1.5e12, probingUntil: 2.25, wasTried: true, share: 0.4, since: 7.5 },
   waitUntil: 0,
 };
-const valuesOf = ({ failures, ejections, ejectedUntil, probingUntil, wasTried, share, since, waitUntil }: typeof filled) => ({
+const valuesOf = ({
+  failures,
+  ejections,
+  ejectedUntil,
+  probingUntil,
+  wasTried,
+  share,
+  since,
+  waitUntil,
+}: typeof filled) => ({
   ...{ failures, ejections, ejectedUntil, probingUntil, wasTried, share, since, waitUntil },
 });

@@ -970,6 +970,10 @@ export const filled: Answers = {
     tokens.filter(({ name, status: own }) => name.includes(keyword ?? '') && own === Number(status || own)),
   'token.get': ({ id }) => tokens.find((one) => one.id === Number(id)) ?? (tokens[0] as Token),
   'token.key': { key: 'fullKey0123456789' },
+  'token.bound': [
+    { id: 11, name: 'laptop', user_id: 1, others: [] },
+    { id: 12, name: 'ci', user_id: 1, others: [22] },
+  ],
   'sign_in.look': {
     client: 'gateway',
     name: 'gateway',

@@ -3,11 +3,15 @@ import { readFileSync } from 'node:fs';
 import { statusWord } from '../../../server/contract/channel-filter.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { safeJson } from '../../../server/contract/safe-text.ts';
+import type { Client } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { eachOf, onEach, removal } from '../../parts/bulk.ts';
 import { columnsOf } from '../../parts/list-output.ts';
 import { moneyOf } from '../../parts/money.ts';
 import { allChannels, columns, findChannel, selectedChannels, showChannel, typeNames } from './fields.ts';
+
+/** Keys that a question names. */
+const maxNamed = 5;
 
 export const list: CommandRun = async (context, flags) => {
   const filter = text(flags.filter);
@@ -32,7 +36,20 @@ const setStatus = (status: number): CommandRun =>
 
 export const enable = setStatus(1);
 export const disable = setStatus(2);
-export const rm = removal('channel.delete', selectedChannels, ['渠道', 'channel']);
+/** Keys that are bound to the channels never fall back to others. */
+const boundKeys = async (channels: readonly { readonly id: number }[], client: Client) => {
+  if (channels.length === 0) return undefined;
+  const keys = await client.call('token.bound', { channels: channels.map(({ id }) => id).join(',') });
+  if (keys.length === 0) return undefined;
+  const names = keys.slice(0, maxNamed).map(({ name }) => name);
+  const list = keys.length > maxNamed ? [...names, '…'] : names;
+  const stopped = keys.filter(({ others }) => others.length === 0).length;
+  const zh = `${keys.length} 个令牌绑定了这些渠道（${list.join('、')}），其中 ${stopped} 个将无可用渠道。`;
+  const bound = keys.length === 1 ? '1 key is' : `${keys.length} keys are`;
+  const en = `${bound} bound to them (${list.join(', ')}); without another channel: ${stopped}. `;
+  return [zh, en] as const;
+};
+export const rm = removal('channel.delete', selectedChannels, ['渠道', 'channel'], ({ name }) => name, boundKeys);
 
 /** What the channel serves; with `--fetch` what its upstream offers, which `--set` makes what it serves. */
 export const models: CommandRun = async (context, flags, ref) => {

@@ -59,6 +59,14 @@ export const explain: CommandRun = async (context, flags, model) => {
       ...(found.groups === undefined
         ? []
         : [context.say(`令牌的分组：${found.groups.join(' → ')}`, `groups of the key: ${found.groups.join(' → ')}`)]),
+      ...(found.bound === undefined
+        ? []
+        : [
+            context.say(
+              `令牌只能使用渠道：${found.bound.join(', ')}`,
+              `channels that the key may use: ${found.bound.join(', ')}`,
+            ),
+          ]),
       ...(found.chain === undefined ? [] : chainLines(context, found.chain)),
       ...found.channels.map(
         ({

@@ -21,6 +21,11 @@ const fields: readonly Flag[] = [
   },
   { flag: '--group <name>', zh: '分组', en: 'group' },
   {
+    flag: '--channels <list>',
+    zh: '只用这些渠道，名称或编号，逗号分隔；unlimited 为不限',
+    en: 'channels that alone serve it, names or ids, comma separated; unlimited lifts it',
+  },
+  {
     flag: '--label <list>',
     zh: '标签，逗号分隔，预算可按标签设置；留空为去除',
     en: 'list of labels that budgets may be set for, comma separated; empty removes it',
@@ -109,7 +114,11 @@ export const tokenRows: readonly CommandRow[] = [
     zh: '修改令牌',
     en: 'change a token',
     flags: [...fields, user],
-    examples: ['token edit ci --quota unlimited', 'token edit 1 --expires 30d --rpm 60'],
+    examples: [
+      'token edit ci --quota unlimited',
+      'token edit 1 --expires 30d --rpm 60',
+      'token edit ci --channels east,7',
+    ],
     load: async () => (await import('./token.ts')).edit,
   },
   {

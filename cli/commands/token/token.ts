@@ -80,6 +80,18 @@ function quotaFields(input: string | undefined, quotaPerUnit: number) {
 const addressesIn = (words: readonly string[]): string =>
   words.join() === unlimited ? '' : words.join('\n').replaceAll(',', '\n');
 
+/** Ids of the channels; '' = every channel. @throws AppError not_found, name_ambiguous, usage */
+async function channelsOf(context: Context, input: string | undefined): Promise<string | undefined> {
+  if (input === undefined) return undefined;
+  if (input === unlimited) return '';
+  const refs = input.split(',').flatMap((ref) => (ref.trim() === '' ? [] : [ref.trim()]));
+  if (refs.length === 0) throw new AppError('usage', { detail: `--channels ${input}` });
+  const { allChannels } = await import('../channel/fields.ts');
+  const all = refs.every(isId) ? [] : await allChannels(await context.client());
+  const named = (name: string) => all.filter((channel) => channel.name === name);
+  return refs.map((ref) => (isId(ref) ? ref : only(named(ref), 'channel', ref).id)).join(',');
+}
+
 async function fieldsOf(context: Context, flags: FlagValues) {
   const asked = [flags.quota, flags.dayBudget, flags.monthBudget].some((value) => value !== undefined);
   // Only amounts in dollars need to know what a dollar is here.
@@ -92,6 +104,7 @@ async function fieldsOf(context: Context, flags: FlagValues) {
     ...(models === undefined ? {} : { model_limits_enabled: models !== '', model_limits: models }),
     allow_ips: flags.allowIp === undefined ? undefined : addressesIn(texts(flags.allowIp)),
     group: text(flags.group),
+    channels: await channelsOf(context, text(flags.channels)),
     labels: text(flags.label),
     day_budget: budgetOf(text(flags.dayBudget), '--day-budget', quotaPerUnit),
     month_budget: budgetOf(text(flags.monthBudget), '--month-budget', quotaPerUnit),

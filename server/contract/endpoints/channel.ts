@@ -523,6 +523,8 @@ export const channelEndpoints = [
       group: z.string(),
       /** Of a key with several: in the order in which they are tried, `group` being the first that serves the model. */
       groups: z.optional(z.array(z.string())),
+      /** Of a key that is bound to channels: their ids. */
+      bound: z.optional(z.array(z.int())),
       channels: z.array(
         z.object({
           channel_id: z.int(),

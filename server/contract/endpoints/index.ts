@@ -54,6 +54,8 @@ const tokenFields = {
   tpm_limit: number,
   concurrency_limit: number,
   labels: text,
+  /** Ids of channels, comma separated; administrators set them. '' = every channel of its groups. */
+  channels: text,
 };
 
 export const endpoints = [
@@ -297,6 +299,24 @@ export const endpoints = [
     input: z.object({ keyword: text, token: text, p: number, size: number, sort: sortBy(tokenSorts), status: number }),
     output: z.array(tokenShape),
     summary: { zh: '搜索令牌', en: 'Search tokens' },
+  }),
+  endpoint({
+    id: 'token.bound',
+    method: 'GET',
+    path: '/api/token/bound',
+    access: 'admin',
+    /** Ids, comma separated; or all channels that are disabled. */
+    input: z.object({ channels: commaList, disabled: toggle }),
+    output: z.array(
+      z.object({
+        id: z.int(),
+        name: z.string(),
+        user_id: z.int(),
+        /** Ids of its other channels that there are: without one it serves nothing once these are deleted. */
+        others: z.array(z.int()),
+      }),
+    ),
+    summary: { zh: '绑定到这些渠道的令牌', en: 'Tokens that are bound to these channels' },
   }),
   endpoint({
     id: 'token.get',

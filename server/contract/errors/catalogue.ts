@@ -52,6 +52,11 @@ export const catalogueErrors = {
     'The node {name} is of an older version and keeps to no budget: upgrade it first',
     2,
   ),
+  token_channels_node: business(
+    '节点 {name} 的版本较旧，不限定令牌的渠道：请先升级该节点',
+    'The node {name} is of an older version and would serve the key by any channel: upgrade it first',
+    2,
+  ),
   virtual_model_many: business('虚拟模型最多 {most} 个', 'There can be at most {most} virtual models', 2),
   virtual_model_taken: business('虚拟模型 {name} 已存在', 'The virtual model {name} exists already', 6),
   virtual_model_of_channel: business(
@@ -154,6 +159,11 @@ export const catalogueErrors = {
   token_labels: business(
     '标签最多 {most} 个，每个不超过 {length} 个字符，且不含逗号',
     'Labels of a key: {most} at most, each of at most {length} characters, without a comma',
+    2,
+  ),
+  token_channels: business(
+    '令牌绑定的渠道须为渠道 ID，逗号分隔，最多 {most} 个',
+    'Channels of a key are ids of channels, comma separated, {most} at most',
     2,
   ),
   token_expired_enable: business(

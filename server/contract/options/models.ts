@@ -188,6 +188,17 @@ export const modelsOptions = {
       en: 'After so much silence, in the form of each protocol; 0 sends none, and keep-alive pings go before it.',
     },
   }),
+  'general_setting.blank_seconds': option({
+    kind: integer(0),
+    fallback: '0',
+    tab: 'models',
+    panel: 'global',
+    label: { zh: '非流式保活间隔（秒）', en: 'Blanks before whole answers after (seconds)' },
+    help: {
+      zh: '非流式对话等待这么久后，在 JSON 之前发送空格，避免代理超时；此后出现的错误以状态码 200 返回。0 为不发。',
+      en: 'A chat that is not streamed gets blanks before its JSON, so that no proxy ends it; an error after them has status 200. 0 sends none.',
+    },
+  }),
   'general_setting.responses_sockets': option({
     kind: toggle,
     fallback: 'false',

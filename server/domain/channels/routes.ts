@@ -25,6 +25,8 @@ export interface RouteCaller {
   readonly userGroup: string;
   /** null = every model. */
   readonly models: readonly string[] | null;
+  /** That the key is bound to; null = every channel of its groups. */
+  readonly channels: readonly number[] | null;
 }
 
 export interface RoutesDeps {
@@ -107,19 +109,21 @@ export function createRoutes(deps: RoutesDeps) {
   ): Promise<RouteCaller> => {
     if (token) return deps.callerOfToken(token, userId);
     const used = group || 'default';
-    return { group: used, userGroup: used, models: null };
+    return { group: used, userGroup: used, models: null, channels: null };
   };
   /** @param userId whose tokens a name is looked up in. @throws AppError params_invalid, not_found. */
   const explain = async (requested: Pick<ThoughtCall, 'model' | 'group' | 'token'>, userId: number) => {
     const model = requested.model ?? '';
     if (model === '') throw new AppError('params_invalid', { detail: 'model' });
     const caller = await callerOf(requested, userId);
-    const { groups } = caller;
+    const { groups, channels } = caller;
+    const against = (row: ChannelRow, name: string): string | null =>
+      reasonAgainst(row, model, name) ?? (channels?.includes(row.id) === false ? 'not a channel of the key' : null);
     const isVirtual = (await deps.chains.chainNamed(model)) !== null;
     const rows = await deps.repository.all();
-    const isServedIn = (name: string): boolean => rows.some((row) => reasonAgainst(row, model, name) === null);
+    const isServedIn = (name: string): boolean => rows.some((row) => against(row, name) === null);
     const group = groups?.find(isServedIn) ?? caller.group;
-    const list = candidateList(rows.filter((row) => reasonAgainst(row, model, group) === null).map(routable));
+    const list = candidateList(rows.filter((row) => against(row, group) === null).map(routable));
     const serving = list.flatMap((tier) =>
       [...tier]
         .sort((a, b) => b.weight - a.weight || a.id - b.id)
@@ -135,6 +139,7 @@ export function createRoutes(deps: RoutesDeps) {
       model,
       group,
       ...(groups === undefined ? {} : { groups: [...groups] }),
+      ...(channels === null ? {} : { bound: [...channels] }),
       channels: serving.map(({ row, share }, index) => ({
         channel_id: row.id,
         name: row.name,
@@ -150,7 +155,7 @@ export function createRoutes(deps: RoutesDeps) {
       })),
       // Channels that never heard of the model explain nothing.
       left_out: rows.flatMap((row) => {
-        const reason = reasonAgainst(row, model, group);
+        const reason = against(row, group);
         return reason === null || reason === 'model not listed' ? [] : [{ channel_id: row.id, name: row.name, reason }];
       }),
       ...(isVirtual ? { chain: await deps.chains.explain({ ...plainRequest, ...caller, name: model }) } : {}),

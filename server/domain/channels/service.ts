@@ -171,6 +171,11 @@ export function createChannels(deps: {
     },
     get: async (id: number): Promise<Channel> => channelView(await find(id)),
     count: repository.count,
+    /** @param disabled those alone that are disabled, by hand or by themselves. */
+    ids: async (disabled = false): Promise<number[]> =>
+      (await repository.all())
+        .filter(({ status }) => !disabled || status !== ChannelStatus.enabled)
+        .map(({ id }) => id),
     /** What every channel serves, without its secrets. */
     all: async () =>
       (await repository.all()).map((row) => ({

@@ -10,6 +10,7 @@ import { createVirtualModelsRepository } from '../../../db/repositories/virtual-
 import { ChannelStatus, Role, TokenStatus, UserStatus } from '../../contract/enum.ts';
 import { type OptionKey, optionRow } from '../../contract/options.ts';
 import { priceOptionKeys } from '../../contract/pricing/tables.ts';
+import { unlimited } from '../../contract/provision.ts';
 import { targetsIn } from '../../contract/virtual-models.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { unsupportedText } from '../channels/unsupported-members.ts';
@@ -60,6 +61,19 @@ const mapOf = (text: string): Map<string, unknown> => {
   const value = objectOf(text);
   return new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
 };
+
+/** By name where that says which; one that was deleted stays, by its number: without it the key would be bound to fewer, or to none. */
+function channelRefs(
+  bound: string,
+  channels: readonly { readonly id: number; readonly name: string }[],
+): '' | (string | number)[] {
+  if (bound === '') return '';
+  return bound.split(',').map((id) => {
+    const name = channels.find((channel) => channel.id === Number(id))?.name ?? '';
+    const isPlain = name === name.trim() && name !== '' && name !== unlimited && !/,|^\d+$/.test(name);
+    return isPlain && channels.filter((channel) => channel.name === name).length === 1 ? name : Number(id);
+  });
+}
 
 const withUnsupported = (unsupported: readonly string[]) => (unsupported.length === 0 ? {} : { unsupported });
 
@@ -162,6 +176,7 @@ export async function exportSite(
         day_budget: row.day_budget,
         month_budget: row.month_budget,
         labels: row.labels === '' ? '' : row.labels.split(','),
+        channels: channelRefs(row.channels, channels),
       }),
     })),
     ...withBudgets(

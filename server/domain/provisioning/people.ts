@@ -1,5 +1,6 @@
 /** Users and tokens of a declarative file. */
 import type { Database } from '../../../db/open.ts';
+import { createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createTokensRepository, type TokenRow } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { Role, TokenStatus, UserStatus } from '../../contract/enum.ts';
@@ -131,10 +132,46 @@ const limited = (value: string): string => (value === unlimited ? '' : value);
 const rateOf = (value: number | typeof unlimited | undefined): number | undefined => (value === unlimited ? 0 : value);
 const defined = (value: object) => Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined));
 
+/** @param stored ids of the key; those that are deleted may stay. @throws AppError not_found, name_ambiguous */
+function boundChannels(
+  { name: token, channels: wanted }: ProvisionedToken,
+  stored: string,
+  channels: readonly { readonly id: number; readonly name: string }[],
+): string | undefined {
+  if (wanted === undefined) return undefined;
+  if (wanted === unlimited) return '';
+  const refs = [wanted].flat().flatMap((one) => String(one).split(','));
+  const ids = refs.map((ref) => {
+    const name = ref.trim();
+    if (/^\d+$/.test(name)) {
+      const id = Number(name);
+      if (channels.some((channel) => channel.id === id) || stored.split(',').includes(String(id))) return id;
+    }
+    const named = channels.filter((channel) => channel.name === name);
+    const [only] = named;
+    const what = `channel ${name} (token ${token})`;
+    if (only === undefined) throw new AppError('not_found', { what });
+    if (named.length > 1)
+      throw new AppError('name_ambiguous', { what, candidates: named.map(({ id }) => id).join(', ') });
+    return only.id;
+  });
+  return [...new Set(ids)].sort((a, b) => a - b).join(',');
+}
+
 /** Columns a token of the file wants. */
 const columnsOf = (
   token: ProvisionedToken,
-  { vault, quotaPerUnit, madeAt }: { readonly vault: Vault; readonly quotaPerUnit: number; readonly madeAt: number },
+  {
+    vault,
+    quotaPerUnit,
+    madeAt,
+    channels,
+  }: {
+    readonly vault: Vault;
+    readonly quotaPerUnit: number;
+    readonly madeAt: number;
+    readonly channels: string | undefined;
+  },
 ) => {
   const key = token.key === undefined ? undefined : bareKey(token.key);
   const models = token.models === undefined ? undefined : limited(asText(token.models));
@@ -156,14 +193,15 @@ const columnsOf = (
     day_budget: budget('day_budget'),
     month_budget: budget('month_budget'),
     labels: token.labels === undefined ? undefined : labelsIn(asText(token.labels)).join(','),
+    channels,
     key_hmac: key === undefined ? undefined : vault.keyHmac(key),
   };
 };
 
 /** The same rules as for a key that is made or changed by itself. A file may outlive the end that it names. @throws AppError params_invalid */
 function checkColumns(name: string, columns: Partial<TokenRow>, row: TokenRow | undefined, now: number): void {
-  const { expires_at: expired_time, model_limits, allow_ips, labels } = row ?? {};
-  const stored = { expired_time, model_limits, allow_ips, labels };
+  const { expires_at: expired_time, model_limits, allow_ips, labels, channels } = row ?? {};
+  const stored = { expired_time, model_limits, allow_ips, labels, channels };
   const issue = tokenIssue({ ...columns, expired_time: columns.expires_at }, stored, now);
   if (issue === null) return;
   const [zh, en] = [formatError(issue.code, issue.params, 'zh'), formatError(issue.code, issue.params, 'en')];
@@ -204,6 +242,10 @@ export async function applyTokens(
     const index = rest.findIndex((row) => row.name === name && row.user_id === owner);
     return index < 0 ? undefined : rest.splice(index, 1)[0];
   };
+  // Those of the file are there already.
+  const channels = expected.some((token) => token.channels !== undefined)
+    ? await createChannelsRepository(deps.database).all()
+    : [];
   for (const token of expected) {
     const { name } = token;
     const owner =
@@ -215,8 +257,10 @@ export async function applyTokens(
     const { key_hmac: hmac, ...columns } = columnsOf(token, {
       ...{ vault: deps.vault, quotaPerUnit },
       madeAt: row?.created_at ?? now,
+      channels: boundChannels(token, row?.channels ?? '', channels),
     });
     checkColumns(name, columns, row, now);
+    await deps.tokens.checkNodes(columns.channels, row?.channels ?? '');
     const groups = groupNotes(deps.options, token.group);
     const secret = token.key === undefined ? {} : keyColumns(token.key, deps.vault);
     if (row === undefined) {

@@ -185,6 +185,7 @@ const tokenSnapshot = (row: RelayTokenRow): TokenSnapshot => ({
   allowIps: networksIn(row.allow_ips),
   group: row.group_name,
   ...(row.labels === '' ? {} : { labels: labelsIn(row.labels) }),
+  ...(row.channels === '' ? {} : { channels: row.channels }),
   limits: limitsOf(row),
   periods: {
     day: { at: row.day_at, used: row.day_used },

@@ -2,13 +2,16 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import type { Updateable } from 'kysely';
 import type { Database } from '../../../db/open.ts';
+import { nodeBefore } from '../../../db/repositories/older-node.ts';
 import { createTokensRepository, type TokenRow, type TokenSort } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
+import { keyChannels } from '../../../db/schema/migrations.ts';
 import type { TokensTable } from '../../../db/schema/tables.ts';
 import { isSignedFor, readAgentToken } from '../../contract/agent-token.ts';
 import type { Token } from '../../contract/entities.ts';
 import { Role, TokenStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import { channelIdsIn } from '../../contract/key-channels.ts';
 import { namedGroups } from '../../contract/key-groups.ts';
 import { periodStart } from '../../contract/period.ts';
 import { budgetNames, labelsIn, rateLimitNames, type TokenLimits, tokenIssue } from '../../contract/token-fields.ts';
@@ -34,6 +37,8 @@ export interface TokenFields {
   readonly concurrency_limit?: number | undefined;
   /** Comma separated. */
   readonly labels?: string | undefined;
+  /** Ids of channels, comma separated. */
+  readonly channels?: string | undefined;
 }
 
 /** `agent` = of a program that signed in: nobody sees its key. */
@@ -71,6 +76,12 @@ export function createTokens(deps: {
 }) {
   const repository = createTokensRepository(deps.database);
   const users = createUsersRepository(deps.database);
+  /** @throws AppError token_channels_node */
+  const checkNodes = async (channels: string | undefined, stored: string): Promise<void> => {
+    const ids = channelIdsIn(channels ?? '')?.join(',') ?? '';
+    const older = ids === '' || ids === stored ? undefined : await nodeBefore(deps.database, keyChannels);
+    if (older !== undefined) throw new AppError('token_channels_node', { name: older });
+  };
   const seconds = () => Math.floor(deps.now() / 1000);
 
   const view = (row: TokenRow): Token => {
@@ -107,6 +118,7 @@ export function createTokens(deps: {
       link_until: row.link_until > seconds() ? row.link_until : 0,
       last_ip: row.last_ip,
       ...(row.labels === '' ? {} : { labels: row.labels }),
+      ...(row.channels === '' ? {} : { channels: row.channels }),
       ...(row.frozen_at <= 0 || row.status === TokenStatus.enabled ? {} : { frozen_time: row.frozen_at }),
       DeletedAt: null,
     };
@@ -153,8 +165,16 @@ export function createTokens(deps: {
       if (row === undefined) throw new AppError('not_found', { what: `token ${name}` });
       return view(row);
     },
+    /** Whether each node keeps to what a key is bound to. @throws AppError token_channels_node */
+    checkNodes,
+    /** Keys that are bound to one of the channels. */
+    boundTo: async (channels: readonly number[]): Promise<Token[]> => {
+      const named = new Set(channels);
+      const rows = await repository.bound();
+      return rows.filter((row) => channelIdsIn(row.channels)?.some((id) => named.has(id))).map(view);
+    },
     get: async (id: number, owner: number | null): Promise<Token> => view(await find(id, owner)),
-    /** @param ownKey absent = one is made up. @param most keys of the owner, and new ones a day. @throws AppError token_count, token_name_*, token_expiry_*, token_amount, token_list, token_addresses, token_labels, params_invalid, conflict. */
+    /** @param ownKey absent = one is made up. @param most keys of the owner, and new ones a day. @throws AppError token_count, token_name_*, token_expiry_*, token_amount, token_list, token_addresses, token_labels, token_channels*, params_invalid, conflict. */
     async create(
       owner: number,
       fields: TokenFields,
@@ -164,6 +184,7 @@ export function createTokens(deps: {
     ): Promise<Token> {
       checkName(fields.name ?? '');
       checkLimits(fields, null, seconds());
+      await checkNodes(fields.channels, '');
       const key = ownKey === undefined ? keyColumns(newKey(), deps.vault) : keyColumns(ownKey, deps.vault);
       if (ownKey !== undefined && (await repository.keyTaken(key.key_hmac)))
         throw new AppError('conflict', { what: `key ${key.key_hint}` });
@@ -213,6 +234,7 @@ export function createTokens(deps: {
       } else {
         if (fields.name !== undefined) checkName(fields.name);
         checkLimits(fields, view(row), seconds());
+        await checkNodes(fields.channels, row.channels);
         await repository.update(
           id,
           owner,
@@ -322,11 +344,12 @@ function columnsOf(fields: TokenFields): Updateable<TokensTable> {
     allow_ips: fields.allow_ips,
     group_name: fields.group?.includes(',') === true ? namedGroups(fields.group).join(',') : fields.group,
     labels: fields.labels === undefined ? undefined : labelsIn(fields.labels).join(','),
+    channels: fields.channels === undefined ? undefined : channelIdsIn(fields.channels)?.join(','),
     ...Object.fromEntries(limitNames.map((name) => [name, fields[name]])),
   });
 }
 
-/** @param stored null = a new key. @param now epoch seconds. @throws AppError token_expiry_*, token_amount, token_list, token_addresses, token_labels */
+/** @param stored null = a new key. @param now epoch seconds. @throws AppError token_expiry_*, token_amount, token_list, token_addresses, token_labels, token_channels */
 function checkLimits(fields: TokenLimits, stored: TokenLimits | null, now: number): void {
   const issue = tokenIssue(fields, stored, now);
   if (issue !== null) throw new AppError(issue.code, issue.params);

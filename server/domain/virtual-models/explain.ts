@@ -27,6 +27,8 @@ export interface ThoughtRequest extends RequestFacts {
   readonly userGroup: string;
   /** Models of the key's list; null = all. */
   readonly models: readonly string[] | null;
+  /** That the key is bound to; null = all. */
+  readonly channels: readonly number[] | null;
   /** How each target fails. */
   readonly failure: TargetFailure;
   readonly signedTurn: boolean;
@@ -46,8 +48,10 @@ export function createChainExplanation(deps: ChainExplanationDeps) {
     compileChains(await deps.virtualModels()).get(name) ?? null;
 
   /** What enabled channels serve, and at what price for users of a group. */
-  const marketFor = async (userGroup: string) => {
-    const rows = (await deps.channels.all()).filter(({ status }) => status === ChannelStatus.enabled);
+  const marketFor = async (userGroup: string, channels: readonly number[] | null) => {
+    const rows = (await deps.channels.all()).filter(
+      ({ id, status }) => status === ChannelStatus.enabled && channels?.includes(id) !== false,
+    );
     const tables = deps.priceTables();
     const servingOf = (leaf: Leaf, used: string) =>
       rows.filter(
@@ -93,7 +97,7 @@ export function createChainExplanation(deps: ChainExplanationDeps) {
       const chains = [...compileChains(await deps.virtualModels()).values()];
       const group = userGroup || 'default';
       if (chains.length === 0 || !deps.mayUse(userGroup, group)) return [];
-      const { servingOf, priceOf } = await marketFor(group);
+      const { servingOf, priceOf } = await marketFor(group, null);
       const caller = callerIn(group, group);
       return chains.flatMap(({ name, leaves }) => {
         const targets = leaves
@@ -110,10 +114,10 @@ export function createChainExplanation(deps: ChainExplanationDeps) {
     },
     /** @throws AppError not_found */
     async explain(requested: ThoughtRequest) {
-      const { name, group, userGroup, models, failure, signedTurn } = requested;
+      const { name, group, userGroup, models, channels, failure, signedTurn } = requested;
       const chain = await chainNamed(name);
       if (chain === null) throw new AppError('not_found', { what: `virtual model ${name}` });
-      const { servingOf, pricesOf, priceOf } = await marketFor(userGroup);
+      const { servingOf, pricesOf, priceOf } = await marketFor(userGroup, channels);
       const caller = callerIn(group, userGroup);
       const walk = new ChainWalk(chain, caller, requested, 0, signedTurn);
       const order = new Map<Leaf, number>();

@@ -3,6 +3,7 @@
 import type { Token } from '../../contract/entities.ts';
 import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import { channelIdsIn, maxKeyChannels } from '../../contract/key-channels.ts';
 import { autoGroups, cheapestGroups, isGroupOrder, maxKeyGroups, namedGroups } from '../../contract/key-groups.ts';
 import { scopesAllow } from '../../contract/scopes.ts';
 import { labelsIn } from '../../contract/token-fields.ts';
@@ -75,6 +76,27 @@ async function checkLabels({
   if (labelsIn(labels).join(',') !== stored) throw new AppError('role_too_low');
 }
 
+/** Which channels there are is the operator's business: administrators bind keys to them, as they alone name one in a key. @throws AppError role_too_low, not_found */
+async function checkChannels({
+  actor,
+  services,
+  input,
+}: Call<{ readonly id?: number; readonly channels?: string | undefined }>) {
+  const { channels, id } = input;
+  if (channels === undefined) return;
+  const stored = id === undefined ? '' : ((await services.tokens.get(id, ownerOf(actor))).channels ?? '');
+  const ids = channelIdsIn(channels) ?? [];
+  if (ids.join(',') === stored) return;
+  if (actor.via !== 'local' && actor.role < Role.admin) throw new AppError('role_too_low');
+  // Those that were deleted since may stay.
+  const known = new Set(channelIdsIn(stored));
+  const fresh = ids.filter((one) => !known.has(one));
+  if (fresh.length === 0 || ids.length > maxKeyChannels) return;
+  const present = new Set(await services.channels.ids());
+  const missing = fresh.find((one) => !present.has(one));
+  if (missing !== undefined) throw new AppError('not_found', { what: `channel ${missing}` });
+}
+
 export const tokenHandlers: HandlersOf<
   | 'token.list'
   | 'token.search'
@@ -87,6 +109,7 @@ export const tokenHandlers: HandlersOf<
   | 'token.share'
   | 'token.unshare'
   | 'token.open_shared'
+  | 'token.bound'
   | 'token.delete'
   | 'token.delete_many'
   | 'chat.open'
@@ -117,6 +140,7 @@ export const tokenHandlers: HandlersOf<
     if (key !== undefined && call.actor.role < Role.admin) throw new AppError('role_too_low');
     await checkGroup(call);
     await checkLabels(call);
+    await checkChannels(call);
     const most = call.actor.role >= Role.admin ? 0 : call.services.options.get('token_setting.max_user_tokens');
     const of = (await namedOwner(call, owner)) ?? (await creator(call));
     const isAutomatic = (fields.group ?? '') === '' && call.services.options.get('DefaultUseAutoGroup');
@@ -128,6 +152,7 @@ export const tokenHandlers: HandlersOf<
     if (input.status_only !== true) {
       await checkGroup(call);
       await checkLabels(call);
+      await checkChannels(call);
     }
     return services.tokens.update(input.id, ownerOf(actor), input, input.status_only ?? false);
   },
@@ -169,6 +194,16 @@ export const tokenHandlers: HandlersOf<
       ...{ name, key, expired_time, remain_quota, unlimited_quota, day_budget, month_budget },
       ...{ model_limits_enabled, model_limits, allow_ips },
     };
+  },
+  'token.bound': async ({ services, input }) => {
+    const disabled = input.disabled === true ? await services.channels.ids(true) : null;
+    const channels = disabled ?? channelIdsIn(input.channels ?? '');
+    if (channels === null) throw new AppError('params_invalid', { detail: 'channels' });
+    const left = new Set((await services.channels.ids()).filter((id) => !channels.includes(id)));
+    return (await services.tokens.boundTo(channels)).map(({ id, name, user_id, channels: bound }) => {
+      const others = (channelIdsIn(bound ?? '') ?? []).filter((one) => left.has(one));
+      return { id, name, user_id, others };
+    });
   },
   'token.delete': ({ services, input, actor }) => services.tokens.remove(input.id, ownerOf(actor)),
   'token.delete_many': ({ services, input, actor }) => services.tokens.removeMany(input.ids, ownerOf(actor)),

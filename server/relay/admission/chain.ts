@@ -24,6 +24,9 @@ const notServed: ReadonlySet<string> = new Set([
   'model_not_found',
   'channel_pin_unknown',
   'channel_pin_disabled',
+  'channel_pin_unbound',
+  'key_channels',
+  'key_channels_gone',
   'previous_response_not_found',
   'stored_id_refused',
   'member_not_allowed',
@@ -243,6 +246,7 @@ export class ChainRun implements RequestChain {
     const { parsed, core } = this;
     if ((parsed.prompt.features & Feature.stored) === 0) return 0;
     const { affinity, state } = core.planDeps;
+    const bound = this.principal.token?.channels;
     for (const id of keptIds(parsed)) {
       const kept = affinity.kept(id);
       if (kept === null) continue;
@@ -250,7 +254,9 @@ export class ChainRun implements RequestChain {
       const leaf = chain.leaves.find(
         ({ model, group: own, channel }) =>
           (channel === null || channel === channelId) &&
-          state.candidates(own ?? group, model).some((tier) => tier.some(({ id: serving }) => serving === channelId)),
+          state
+            .candidates(own ?? group, model, bound)
+            .some((tier) => tier.some(({ id: serving }) => serving === channelId)),
       );
       if (leaf !== undefined) return leaf.mark;
     }

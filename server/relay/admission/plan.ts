@@ -1,6 +1,7 @@
 /** The step `plan`: what the configuration says for one request: the channels it may reach, and what is held for it. */
 import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import { channelNumbers } from '../../contract/key-channels.ts';
 import { atFactor } from '../../contract/pricing/channel-factor.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
@@ -10,7 +11,7 @@ import { servesByItself } from '../../providers/knowledge/own-hosts.ts';
 import { type Candidates, candidatesOf, traceOf } from '../../routing/candidates.ts';
 import { Feature, firstFileIn, type RequestedFeatures } from '../../routing/features.ts';
 import { allowsModifiers } from '../../routing/offers.ts';
-import { planOfChannels, type RoutePlan } from '../../routing/plan.ts';
+import { type PlanKey, planOfChannels, type RoutePlan } from '../../routing/plan.ts';
 import { callDetails } from '../../routing/protocol.ts';
 import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import {
@@ -36,7 +37,7 @@ export interface PlanDeps {
   readonly random: () => number;
 }
 
-/** Before it is known whether it can be paid: the whole is held. @param test a disabled channel may be tested. @param only the one channel of a chain's target. @throws AppError channel_*, model_not_found, model_price_unset, previous_response_not_found, stored_id_refused, member_not_allowed. */
+/** Before it is known whether it can be paid: the whole is held. @param test a disabled channel may be tested. @param only the one channel of a chain's target. @throws AppError channel_*, key_channels*, model_not_found, model_price_unset, previous_response_not_found, stored_id_refused, member_not_allowed. */
 export function makePlan(
   deps: PlanDeps,
   parsed: ParsedRequest,
@@ -45,16 +46,18 @@ export function makePlan(
   only: number | null = null,
 ): Plan {
   const { state, health } = deps;
-  const { group, user, pinnedChannel: pinned } = principal;
+  const { group, user, token, pinnedChannel: pinned } = principal;
   const { model, prompt } = parsed;
   const settings = state.settings;
   const continued = (prompt.features & Feature.stored) === 0 ? nothingContinued : continuedBy(deps, parsed, user.id);
   const acceptUnset = settings.selfUse || user.setting.accept_unset_model_ratio_model === true;
-  const key = { model, group, userGroup: user.group, acceptUnset };
-  let route = pinned === null ? state.plan(key) : planOfChannels(key, [[pinnedChannel(state, pinned, test)]], settings);
+  const key = { model, group, userGroup: user.group, acceptUnset, channels: token?.channels };
+  let route =
+    pinned === null
+      ? state.plan(key)
+      : planOfChannels(key, [[pinnedChannel(state, pinned, test, key.channels)]], settings);
   if (only !== null && route !== null) route = onlyAt(route, only);
-  if (route === null || route.list.length === 0)
-    throw new AppError(state.configured(group, model) ? 'channel_unavailable' : 'model_not_found', { group, model });
+  if (route === null || route.list.length === 0) throw unserved(state, key);
   if (pinned === null && continued.kept !== null) route = continuing(continued.kept, route);
   const { list } = route;
   if (continued.unknown && !settings.selfUse) route = allowingUnknown(route);
@@ -130,9 +133,7 @@ function othersOf(
   return passed.map((other) => {
     const { model } = other;
     const route = state.plan({ ...key, model });
-    const { group } = key;
-    if (route === null)
-      throw new AppError(state.configured(group, model) ? 'channel_unavailable' : 'model_not_found', { group, model });
+    if (route === null) throw unserved(state, { ...key, model });
     if (route.prices === null) throw new AppError('model_price_unset', { model });
     // Whoever serves the request works with the other model, too.
     const factor = Math.max(own.offers.priceFactor, route.offers.priceFactor);
@@ -205,7 +206,22 @@ function allowingHosts(
   return some;
 }
 
-function pinnedChannel(state: RelayState, id: number, test: boolean): ChannelSnapshot {
+/** Why no channel serves such a request. A channel that the key is bound to and that is off for now is waited for like every other. */
+function unserved(state: RelayState, { model, group, channels }: PlanKey): AppError {
+  if (!state.configured(group, model)) return new AppError('model_not_found', { group, model });
+  if (channels === undefined) return new AppError('channel_unavailable', { group, model });
+  const bound = channels.split(',').flatMap((id) => state.channel(Number(id)) ?? []);
+  const named = channelNumbers(channels);
+  if (bound.length === 0) return new AppError('key_channels_gone', { channels: named });
+  const isMeant = bound.some(({ models, groups }) => models.includes(model) && groups.includes(group));
+  if (isMeant) return new AppError('channel_unavailable', { group, model });
+  return new AppError('key_channels', { channels: named, group, model });
+}
+
+/** @param bound channels of the key; undefined = all. */
+function pinnedChannel(state: RelayState, id: number, test: boolean, bound: string | undefined): ChannelSnapshot {
+  if (bound !== undefined && !bound.split(',').includes(String(id)))
+    throw new AppError('channel_pin_unbound', { channels: channelNumbers(bound), id });
   const channel = state.channel(id);
   if (channel === undefined) throw new AppError('channel_pin_unknown');
   if (channel.status !== ChannelStatus.enabled && !test) throw new AppError('channel_pin_disabled');

@@ -66,7 +66,7 @@ export async function answerModelList(
   if (typeof model !== 'string' || model === '') throw new AppError('model_missing');
   if (!namesFor(deps, principal).includes(model)) throw new AppError('model_unknown', { model });
   const first = firstOf(deps.state, principal, model);
-  return Response.json(describes.card(knownOf(deps.state, first.group, first.model)));
+  return Response.json(describes.card(knownOf(deps.state, { ...principal, group: first.group }, first.model)));
 }
 
 interface ModelListRequest {
@@ -85,8 +85,14 @@ export function namesFor({ state }: Pick<ListModelsDeps, 'state'>, principal: Li
 }
 
 /** In any of the key's groups. */
-const servedTo = (state: RelayState, { group, groups }: ListReader): readonly string[] =>
-  groups === undefined ? state.models(group) : [...new Set(groups.flatMap((one) => state.models(one)))];
+function servedTo(state: RelayState, { group, groups = [group], token }: ListReader): readonly string[] {
+  const bound = token?.channels;
+  const served = (one: string): readonly string[] =>
+    bound === undefined
+      ? state.models(one)
+      : state.models(one).filter((model) => state.candidates(one, model, bound).length > 0);
+  return groups.length === 1 ? served(groups[0] ?? '') : [...new Set(groups.flatMap(served))];
+}
 
 type ListReader = Pick<Principal, 'group' | 'groups' | 'token' | 'user'> & Partial<Pick<Principal, 'pinnedChannel'>>;
 
@@ -107,7 +113,8 @@ function isOffered(state: RelayState, chain: Chain, principal: ListReader): bool
   const leaves = reachable(state, chain, principal);
   if (limits !== null && ![chain.name, ...leaves.map(({ model }) => model)].every((name) => limits.includes(name)))
     return false;
-  return leaves.some(({ model, group }) => state.candidates(group ?? principal.group, model).length > 0);
+  const bound = principal.token?.channels;
+  return leaves.some(({ model, group }) => state.candidates(group ?? principal.group, model, bound).length > 0);
 }
 
 /** Where a request for a name goes first: itself, or the first target of a virtual model. */
@@ -140,7 +147,12 @@ export function listModels(deps: ListModelsDeps, request: Request, path: string,
   const cardOf = (name: string) => {
     const { model, group } = firstOf(deps.state, principal, name);
     const offer = describes ? offerOf(deps.state, { ...principal, group }, model) : undefined;
-    const card = shape.card(name, knownOf(deps.state, group, model), offer, deps.state.settings.responsesSockets);
+    const card = shape.card(
+      name,
+      knownOf(deps.state, { ...principal, group }, model),
+      offer,
+      deps.state.settings.responsesSockets,
+    );
     const chain = deps.state.chain(name);
     // A catalogue that its client keeps has no members of ours.
     if (chain === null || shape.isKept === true) return card;
@@ -176,19 +188,20 @@ export function answerKept({ headers }: Request, text: string, etag: string): Re
 }
 
 /** What is known of a model where a request for it would go first. */
-function knownOf(state: RelayState, group: string, name: string): Target {
-  const channel = state.candidates(group, name)[0]?.[0];
+function knownOf(state: RelayState, { group, token }: Pick<Principal, 'group' | 'token'>, name: string): Target {
+  const channel = state.candidates(group, name, token?.channels)[0]?.[0];
   const slug = channel === undefined ? '' : (providerByType(channel.type)?.slug ?? '');
   return targetFor(slug, mapModel(channel?.modelMapping ?? {}, name), state.settings.modelRules);
 }
 
 /** What the key pays for a model where a request for it would go first. */
-function offerOf(state: RelayState, { group, user }: Principal, name: string): ModelOffer {
-  const channel = state.candidates(group, name)[0]?.[0];
+function offerOf(state: RelayState, { group, token, user }: Principal, name: string): ModelOffer {
+  const serving = state.candidates(group, name, token?.channels);
+  const channel = serving[0]?.[0];
   const { en = '' } = (channel === undefined ? undefined : providerByType(channel.type))?.label ?? {};
   const ordinary = resolvePrices(state.settings.priceTables, name, { group, userGroup: user.group });
   if (ordinary === null) return { price: null, provider: en };
-  const { least, most } = factorsOf(state.candidates(group, name));
+  const { least, most } = factorsOf(serving);
   const range = least === most ? {} : { least: least / most };
   const { modelRatio, completionRatio, modelPrice, groupRatio } = atFactor(ordinary, most);
   if (modelPrice !== null) return { price: { call: modelPrice * groupRatio, ...range }, provider: en };

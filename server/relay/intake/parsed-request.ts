@@ -115,13 +115,14 @@ export interface Principal {
 
 /** A caller with one group: for what cannot go on to another, the first that serves the model. */
 export function inServingGroup(
-  state: { candidates(group: string, model: string): { readonly length: number } },
+  state: { candidates(group: string, model: string, bound?: string): { readonly length: number } },
   principal: Principal,
   model: string,
 ): Principal {
   const { groups, ...caller } = principal;
   if (groups === undefined) return principal;
-  return { ...caller, group: groups.find((group) => state.candidates(group, model).length > 0) ?? caller.group };
+  const bound = caller.token?.channels;
+  return { ...caller, group: groups.find((group) => state.candidates(group, model, bound).length > 0) ?? caller.group };
 }
 
 /** None of the users' traffic. */

@@ -34,6 +34,7 @@ export class TokenRow implements Members<TokenSnapshot> {
   readonly allowIps: readonly string[];
   readonly group: string;
   readonly labels: readonly string[] | undefined;
+  readonly channels: string | undefined;
   readonly limits: TokenLimits | null;
   readonly periods: TokenSnapshot['periods'];
 
@@ -52,6 +53,7 @@ export class TokenRow implements Members<TokenSnapshot> {
     this.allowIps = token.allowIps.length === 0 ? everywhere : token.allowIps;
     this.group = token.group;
     this.labels = token.labels;
+    this.channels = token.channels;
     this.limits = token.limits;
     this.periods = isUnused(token.periods) ? unused : token.periods;
   }

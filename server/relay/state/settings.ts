@@ -91,6 +91,8 @@ export interface RelaySettings extends OperatorSettings {
   readonly pingMs: number | null;
   /** They have the form of each dialect, and are not the pings that are switched on. */
   readonly ownPings: boolean;
+  /** Milliseconds after which blanks come before an answer in one piece, and between two; null = never. */
+  readonly blankMs: number | null;
   /** Milliseconds that a request may wait for a key that is busy for a moment. */
   readonly shortWaitMs: number;
   /** A channel's chance is its weight, without anything added. */
@@ -193,6 +195,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>, now: number
         ? optionValue(stored, 'general_setting.ping_interval_seconds')
         : optionValue(stored, 'general_setting.keep_alive_seconds')) * 1000 || null,
     ownPings: !optionValue(stored, 'general_setting.ping_interval_enabled'),
+    blankMs: optionValue(stored, 'general_setting.blank_seconds') * 1000 || null,
     shortWaitMs: optionValue(stored, 'general_setting.short_wait_seconds') * 1000,
     plainWeights: optionValue(stored, 'general_setting.plain_weights'),
     firstEventMs: optionValue(stored, 'general_setting.first_event_seconds') * 1000 || Number.POSITIVE_INFINITY,

@@ -15,7 +15,7 @@ import type {
 import type { UnsupportedOfChannel } from '../../contract/unsupported-members.ts';
 import type { VirtualModel } from '../../contract/virtual-models.ts';
 import { type Removable, removableNamed, type Without } from '../../providers/knowledge/removable-members.ts';
-import { CandidateIndex, type CandidateList } from '../../routing/candidates.ts';
+import { boundTo, CandidateIndex, type CandidateList } from '../../routing/candidates.ts';
 import { type Chain, compileChains } from '../../routing/chains.ts';
 import { type PlanKey, type RoutePlan, RoutePlans } from '../../routing/plan.ts';
 import { TokenRow, UserRow } from './rows.ts';
@@ -38,8 +38,8 @@ export interface RelayState {
   unsupportedOf(channelId: number): Without | undefined;
   /** All of them, whatever their status. */
   channels(): Iterable<ChannelSnapshot>;
-  /** Enabled channels that serve `model` to `group`. */
-  candidates(group: string, model: string): CandidateList<ChannelSnapshot>;
+  /** Enabled channels that serve `model` to `group`. @param bound those that the key is bound to; absent = it is not. */
+  candidates(group: string, model: string, bound?: string): CandidateList<ChannelSnapshot>;
   /** What the configuration says of such requests; null = no channel serves them. */
   plan(key: PlanKey): RoutePlan | null;
   /** The chain that a virtual model stands for; null = none has this name. */
@@ -223,14 +223,13 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
       return unsupported.get(channelId)?.without;
     },
     channels: () => channels.all(),
-    candidates: (group, model) => channels.list(group, model),
+    candidates: (group, model, bound = '') => boundTo(channels.list(group, model), bound),
     plan(key) {
       if (now() >= state.settings.priceTables.changesAt) {
         state.settings = compileSettings(options, now());
         free.clear();
       }
-      const list = channels.list(key.group, key.model);
-      return list.length === 0 ? null : plans.find(key, list, state.settings);
+      return plans.find(key, channels.list(key.group, key.model), state.settings);
     },
     chain: (name) => (chains.size === 0 ? null : (chains.get(name) ?? null)),
     chains: () => chains,

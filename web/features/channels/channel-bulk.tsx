@@ -8,6 +8,7 @@ import { BulkBar } from '../../components/table/bulk-bar.tsx';
 import type { Selection } from '../../components/table/column.ts';
 import { call } from '../../lib/api.ts';
 import type { ChannelActions } from './actions.ts';
+import { useDeleteText } from './delete-text.ts';
 
 export interface ChannelBulkProps {
   readonly channels: readonly Channel[];
@@ -20,6 +21,7 @@ export function ChannelBulk({ channels, selection, actions }: ChannelBulkProps) 
   const [open, setOpen] = useState<'tag' | 'delete' | null>(null);
   const [tag, setTag] = useState('');
   const selected = channels.filter(({ id }) => selection.selected.has(id));
+  const deleteText = useDeleteText(open === 'delete' ? selected.map(({ id }) => id) : [], t('channels.deleteText'));
   const button = (label: string, run: () => unknown, isDanger = false) => (
     <button type="button" className={`button button-ghost ${isDanger ? 'text-danger' : ''}`} onClick={() => run()}>
       {label}
@@ -67,7 +69,7 @@ export function ChannelBulk({ channels, selection, actions }: ChannelBulkProps) 
       {open === 'delete' ? (
         <Confirm
           title={t('channels.deleteManyTitle', { count: selected.length })}
-          text={t('channels.deleteText')}
+          text={deleteText}
           action={t('app.delete')}
           onClose={() => setOpen(null)}
           onConfirm={async () => {

@@ -9,6 +9,7 @@ import { call } from '../../lib/api.ts';
 import type { ChannelActions } from './actions.ts';
 import { ChannelDrawer } from './channel-drawer.tsx';
 import type { ChannelType } from './channel-form.ts';
+import { useDeleteText } from './delete-text.ts';
 import { TagDrawer } from './tag-drawer.tsx';
 import type { TagRow } from './tag-rows.ts';
 import { TestDrawer } from './test-drawer.tsx';
@@ -47,6 +48,7 @@ export function ChannelDialogs({ actions, all, types, traffic, ...open }: Channe
   const [path, navigate] = useLocation();
   const { testing, onTest, tag, onTag, removing, onRemove } = open;
   const edited = useEdited(all);
+  const deleteText = useDeleteText(removing === null ? [] : [removing.id], t('channels.deleteText'));
   const back = () => navigate(`/channel${location.search}`);
   return (
     <>
@@ -73,7 +75,7 @@ export function ChannelDialogs({ actions, all, types, traffic, ...open }: Channe
       {removing === null ? null : (
         <Confirm
           title={t('channels.deleteTitle', { name: removing.name })}
-          text={t('channels.deleteText')}
+          text={deleteText}
           action={t('app.delete')}
           onClose={() => onRemove(null)}
           onConfirm={() => {

@@ -6,10 +6,14 @@ import { Icon } from '../../components/icon.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import type { ChannelActions } from './actions.ts';
+import { useDeleteText } from './delete-text.ts';
+
+const none: readonly never[] = [];
 
 export function PageMenu({ actions }: { readonly actions: ChannelActions }) {
   const { t } = useTranslation();
   const [confirm, setConfirm] = useState(false);
+  const deleteText = useDeleteText(confirm ? 'disabled' : none, t('channels.deleteDisabledText'));
   const items: readonly (readonly [string, () => unknown])[] = [
     [t('channels.testAll'), () => actions.run(() => call('channel.test_all'), t('channels.testAllOk'))],
     [t('channels.balanceAll'), () => actions.run(() => call('channel.balance_all'), t('channels.balanceAllOk'))],
@@ -35,7 +39,7 @@ export function PageMenu({ actions }: { readonly actions: ChannelActions }) {
       {confirm ? (
         <Confirm
           title={t('channels.deleteDisabled')}
-          text={t('channels.deleteDisabledText')}
+          text={deleteText}
           action={t('app.delete')}
           onClose={() => setConfirm(false)}
           onConfirm={() => {

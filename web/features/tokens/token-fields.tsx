@@ -21,6 +21,7 @@ import { day, grouped } from '../../lib/format.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
+import { ChannelsField } from './channels-field.tsx';
 import { namesIn, Sentence } from './key-summary.tsx';
 import { type ModelDetails, requestsFor, useModelDetails } from './model-details.ts';
 import { ModelsField } from './models-field.tsx';
@@ -303,6 +304,7 @@ export function TokenFields(part: PartProps) {
             <AddressesField {...part} />
           </div>
         </details>
+        <ChannelsField selected={form.channels} onChange={(channels) => onChange({ channels })} />
       </div>
     </>
   );

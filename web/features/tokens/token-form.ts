@@ -28,6 +28,8 @@ export interface TokenForm {
   readonly group: string;
   /** Comma separated. */
   readonly labels: string;
+  /** Ids; empty = all. */
+  readonly channels: readonly string[];
   /** How many are made at once. */
   readonly count: number;
   readonly limits: Readonly<Record<LimitName, string>>;
@@ -62,6 +64,7 @@ export const formOf = (token: Token | null, details: MoneyDetails | null): Token
   ips: token?.allow_ips ?? '',
   group: token?.group ?? '',
   labels: token?.labels ?? '',
+  channels: namesIn(token?.channels ?? ''),
   count: 1,
   limits: Object.fromEntries([
     ...budgetNames.map((name) => [name, details === null || !token?.[name] ? '' : moneyIn(token[name], details)]),
@@ -71,7 +74,7 @@ export const formOf = (token: Token | null, details: MoneyDetails | null): Token
 
 /** Of a form whose fields can all be read. @param token as it was opened; null = a new one. */
 export function fieldsOf(form: TokenForm, token: Token | null, details: MoneyDetails) {
-  const { name, amount, spend, models, ips, group, labels, limits } = form;
+  const { name, amount, spend, models, ips, group, labels, channels, limits } = form;
   const before = formOf(token, details);
   // The remaining amount goes down while the form is open: an amount that was not edited is not sent back.
   const untouched = token !== null && amount === before.amount && spend === before.spend;
@@ -89,6 +92,7 @@ export function fieldsOf(form: TokenForm, token: Token | null, details: MoneyDet
     group,
     // Those of others than administrators stay as they are.
     ...(labels === before.labels ? {} : { labels }),
+    ...(channels.join() === before.channels.join() ? {} : { channels: channels.join() }),
     day_budget: budget('day'),
     month_budget: budget('month'),
     ...Object.fromEntries(rateLimitNames.map((limit) => [limit, valueIn(parseNumber(limits[limit], limitBounds), 0)])),
