@@ -1,6 +1,7 @@
 /** Budgets, with what was used in their newest window. */
-import { type Insertable, type Kysely, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
+import { type Insertable, type Kysely, type Selectable, sql, type Updateable } from 'kysely';
 import type { BudgetHolder, BudgetUnit } from '../../server/contract/budgets.ts';
+import { keysLabelled } from '../labels.ts';
 import type { Database } from '../open.ts';
 import { budgetLeases } from '../schema/migrations.ts';
 import type { BudgetsTable, Schema } from '../schema/tables.ts';
@@ -37,7 +38,7 @@ export interface UseSought {
 }
 
 export function createBudgetsRepository(database: Database) {
-  const { query, engine } = database;
+  const { query, engine, dialect } = database;
   const rows = () =>
     query
       .selectFrom('budgets')
@@ -51,12 +52,6 @@ export function createBudgetsRepository(database: Database) {
       )
       .selectAll('budgets')
       .select(['use.window_at', 'use.used']);
-
-  const isIn = (list: RawBuilder<unknown>, one: RawBuilder<unknown>) =>
-    engine === 'sqlite' ? sql`instr(${list}, ${one}) > 0` : sql`strpos(${list}, ${one}) > 0`;
-  /** Keys that have the label now. */
-  const labelled = (column: 'id' | 'user_id', label: string) =>
-    sql`SELECT ${sql.ref(column)} FROM tokens WHERE labels <> '' AND ${isIn(sql`',' || labels || ','`, sql`${`,${label},`}`)}`;
 
   /** Of a key, or of the keys of a label, what stands in the log, of the others what stands in the hours: by whole hours. */
   const settled = ({ holder, subject, unit, from }: UseSought) => {
@@ -80,7 +75,7 @@ export function createBudgetsRepository(database: Database) {
     const whose =
       holder === 'token'
         ? sql`user_id = (SELECT user_id FROM tokens WHERE id = ${id}) AND token_id = ${id}`
-        : sql`user_id IN (${labelled('user_id', subject)}) AND token_id IN (${labelled('id', subject)})`;
+        : sql`user_id IN (${keysLabelled(dialect, 'user_id', subject)}) AND token_id IN (${keysLabelled(dialect, 'id', subject)})`;
     return sql`SELECT ${amount} FROM logs WHERE ${whose} AND type = 2 AND created_at >= ${from} AND (quota > 0 OR prompt_tokens + completion_tokens > 0)`;
   };
 

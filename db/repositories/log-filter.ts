@@ -5,6 +5,7 @@ import { LogType } from '../../server/contract/enum.ts';
 import { attemptsMember, endReasonsOf, errorStatuses, type LogStatus } from '../../server/contract/log-status.ts';
 import { type NameKind, nameKinds, otherName, otherText } from '../../server/contract/names.ts';
 import type { Dialect } from '../dialect.ts';
+import { keysLabelled } from '../labels.ts';
 import type { Database } from '../open.ts';
 import type { LogsTable, Schema } from '../schema/tables.ts';
 
@@ -15,6 +16,8 @@ export interface LogFilter {
   readonly tokenName?: string | undefined;
   /** Beside the name, whose index it needs. */
   readonly tokenId?: number | undefined;
+  /** Whole label of a key, as it is now. */
+  readonly tokenLabel?: string | undefined;
   /** Whole name; `%` matches anything. */
   readonly model?: string | undefined;
   readonly channel?: number | undefined;
@@ -155,6 +158,11 @@ export function createLogFilters({ query, dialect }: Database) {
         ),
       )
       .$if(filter.tokenId !== undefined, (one) => one.where('logs.token_id', '=', filter.tokenId as number))
+      .$if((filter.tokenLabel ?? '') !== '', (one) =>
+        one
+          .where(sql<boolean>`logs.user_id IN (${keysLabelled(dialect, 'user_id', filter.tokenLabel ?? '')})`)
+          .where(sql<boolean>`logs.token_id IN (${keysLabelled(dialect, 'id', filter.tokenLabel ?? '')})`),
+      )
       .$if((filter.channelName ?? '') !== '', (one) => one.where('logs.channel_id', 'in', channelsNamed(filter)))
       .$if(filter.statuses !== undefined, (one) =>
         one.where(sql<boolean>`${statusSql(filter.retries === true)} IN (${sql.join(filter.statuses ?? [])})`),

@@ -60,6 +60,7 @@ const isBlank = (text: string | undefined): boolean => text === undefined || tex
 /** Nothing is asked for that sums do not know; the type is that of charges. */
 const isAnswerable = (filter: LogFilter): boolean =>
   isBlank(filter.tokenName) &&
+  isBlank(filter.tokenLabel) &&
   isBlank(filter.channelName) &&
   filter.channelTag === undefined &&
   isBlank(filter.requestId) &&

@@ -1,5 +1,6 @@
 /** The log. Pages are ordered by time; every filter has an index that ends in the time. */
-import { type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from 'kysely';
+import { type AliasedRawBuilder, type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from 'kysely';
+import { refundRef } from '../../server/billing/ledger/commands.ts';
 import { LogType } from '../../server/contract/enum.ts';
 import { type NameKind, type Names, nameKinds, otherName, otherText } from '../../server/contract/names.ts';
 import { fieldOf, isDescending, type logSorts, type Sort } from '../../server/contract/sort.ts';
@@ -7,7 +8,7 @@ import { labelsIn } from '../../server/contract/token-fields.ts';
 import type { Database } from '../open.ts';
 import type { LogsTable, Schema } from '../schema/tables.ts';
 import { createLogFacets } from './log-counts.ts';
-import { createLogFilters, type LogFilter, type LogQuery, maxCounted } from './log-filter.ts';
+import { createLogFilters, type LogFilter, type LogQuery, maxCounted, type NameColumn } from './log-filter.ts';
 import { createLogSums, type SumColumn } from './log-sums.ts';
 
 export type LogRow = Selectable<LogsTable> & { channel_name: string | null };
@@ -48,6 +49,21 @@ export interface LogDay {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly quota: number;
+}
+
+/** What a bill is divided by. */
+export type LogShareBy = 'user_id' | 'token_id' | 'project_id';
+
+/** What one user, key or project was charged; given back is negative. */
+export interface LogShare extends Omit<LogDay, 'day_at' | 'model'> {
+  readonly user_id: number;
+  readonly id: number;
+}
+
+export interface KeyNames {
+  readonly name: string;
+  /** With commas. */
+  readonly labels: string;
 }
 
 /** Figures of one account have all that it paid for; those of everybody leave the site's own traffic out. */
@@ -177,6 +193,30 @@ export function createLogsRepository(database: Database) {
               .execute()
           ).map(({ id, username }) => [id, username]),
         );
+
+  /** Of the request that was given back, in a query over refunds: their rows have no names. */
+  const chargeOf = (column: NameColumn) =>
+    sql<number>`(SELECT ${sql.ref(`charged.${column}`)} FROM logs AS charged WHERE charged.request_id = substr(logs.request_id, ${sql.lit(refundRef('').length + 1)}))`;
+
+  /** Refunds of failed work; names are those of the request that failed. */
+  const refunded = async <O>(
+    { names, ...filter }: LogFilter,
+    selected: readonly AliasedRawBuilder<unknown, string>[],
+  ) => {
+    const narrow = await plan({ ...filter, type: LogType.system });
+    let found = narrow(
+      query
+        .selectFrom('logs')
+        .innerJoin('postings', 'postings.ref', 'logs.request_id')
+        .where('postings.kind', '=', 'refund')
+        .select(selected) as unknown as SelectQueryBuilder<Schema, 'logs', O>,
+    );
+    for (const [column, ids] of await numbersOf({ ...filter, names }))
+      found = found.where(
+        ids.length === 0 ? sql<boolean>`1 = 0` : sql<boolean>`${chargeOf(column)} IN (${sql.join(ids)})`,
+      );
+    return found;
+  };
 
   return {
     counts: createLogFacets(database),
@@ -336,21 +376,61 @@ export function createLogsRepository(database: Database) {
         .execute(),
     /** Refunds of failed work, by the day of the refund and its model; `quota` is positive. */
     refunds: async (filter: LogFilter): Promise<Pick<LogDay, 'day_at' | 'model' | 'quota'>[]> =>
-      (await plan({ ...filter, type: LogType.system }))(
-        query
-          .selectFrom('logs')
-          .innerJoin('postings', 'postings.ref', 'logs.request_id')
-          .where('postings.kind', '=', 'refund')
-          .select([
-            sql<number>`logs.created_at - logs.created_at % 86400`.as('day_at'),
-            'logs.model_name as model',
-            sql<number>`sum(postings.amount)`.as('quota'),
-          ]) as unknown as SelectQueryBuilder<Schema, 'logs', Pick<LogDay, 'day_at' | 'model' | 'quota'>>,
+      (
+        await refunded<Pick<LogDay, 'day_at' | 'model' | 'quota'>>(filter, [
+          sql<number>`logs.created_at - logs.created_at % 86400`.as('day_at'),
+          sql<string>`logs.model_name`.as('model'),
+          sql<number>`sum(postings.amount)`.as('quota'),
+        ])
       )
         .groupBy([sql`1`, 'logs.model_name'])
         .orderBy(sql`1`)
         .orderBy('logs.model_name')
         .execute(),
+    /** What each user, key or project was charged, and what of it was given back: two rows, in no order. */
+    shares: async (filter: LogFilter, by: LogShareBy): Promise<LogShare[]> => {
+      const none = sql<number>`0`;
+      const chargedTo = (await plan({ ...filter, type: LogType.consume }))(
+        query
+          .selectFrom('logs')
+          .select([
+            'logs.user_id',
+            sql<number>`${sql.ref(`logs.${by}`)}`.as('id'),
+            sql<number>`count(*)`.as('requests'),
+            sql<number>`sum(logs.prompt_tokens)`.as('prompt_tokens'),
+            sql<number>`sum(logs.completion_tokens)`.as('completion_tokens'),
+            sql<number>`sum(logs.quota)`.as('quota'),
+          ]) as unknown as SelectQueryBuilder<Schema, 'logs', LogShare>,
+      );
+      const givenBack = await refunded<LogShare>(filter, [
+        sql<number>`logs.user_id`.as('user_id'),
+        sql<number>`${by === 'project_id' ? sql`coalesce(${chargeOf('project_id')}, 0)` : sql.ref(`logs.${by}`)}`.as(
+          'id',
+        ),
+        none.as('requests'),
+        none.as('prompt_tokens'),
+        none.as('completion_tokens'),
+        sql<number>`-sum(postings.amount)`.as('quota'),
+      ]);
+      const grouped = [sql`1`, sql`2`];
+      return [...(await chargedTo.groupBy(grouped).execute()), ...(await givenBack.groupBy(grouped).execute())];
+    },
+    /** Names by the user's number and their own; '' = it is not known. */
+    textsOf,
+    /** Users' names by number. */
+    usersOf,
+    /** Of keys, deleted ones too, by number. */
+    keysNamed: async (ids: readonly number[]): Promise<ReadonlyMap<number, KeyNames>> => {
+      const found = new Map<number, KeyNames>();
+      for (let from = 0; from < ids.length; from += namesAtOnce)
+        for (const { id, ...names } of await query
+          .selectFrom('tokens')
+          .select(['id', 'name', 'labels'])
+          .where('id', 'in', ids.slice(from, from + namesAtOnce))
+          .execute())
+          found.set(id, names);
+      return found;
+    },
     /** Requests that were admitted and got nothing that is charged, and those that were turned away before: a row stands for the like of it that went unwritten too. */
     unserved: async (filter: LogFilter): Promise<{ failed: number; refused: number }> => {
       const narrow = await plan({ ...ofEverybody(filter), type: LogType.error });

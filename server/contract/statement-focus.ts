@@ -21,7 +21,10 @@ const cost = ({ line: { quota }, statement: { quota_per_unit: unit } }: FocusRow
 
 const columns: Readonly<Record<string, (row: FocusRow) => string>> = {
   BilledCost: cost,
-  BillingAccountId: ({ statement: { of, id, name } }) => (of === 'tag' ? `tag:${name}` : `${of}:${id}`),
+  BillingAccountId: ({ statement: { of, id, name } }) => {
+    if (of === 'user' || of === 'token') return `${of}:${id}`;
+    return id === 0 ? `${of}:${name}` : `user:${id}:${of}:${name}`;
+  },
   BillingAccountName: ({ statement }) => statement.name,
   BillingCurrency: () => 'USD',
   BillingPeriodEnd: ({ statement }) => at(statement.to + 1),

@@ -1,4 +1,4 @@
-/** A bill of one calendar month (UTC) by model and day: of a user, a key, or the channels of a tag. Pure. */
+/** A bill of one calendar month (UTC) by model and day: of a user, a key, a label of keys, a project, or the channels of a tag. Pure. */
 import * as z from 'zod/mini';
 
 const int = z.int();
@@ -10,11 +10,11 @@ export const statementShape = z.object({
   /** Epoch seconds of the first and of the last second. */
   from: int,
   to: int,
-  of: z.enum(['user', 'token', 'tag']),
-  /** The user's or the key's number; 0 for a tag. */
+  of: z.enum(['user', 'token', 'tag', 'label', 'project']),
+  /** The user's or the key's number; of a label or a project the user's to whom it is limited; 0 = everybody's, and for a tag. */
   id: int,
   name: z.string(),
-  /** Whose bill it is; '' for a tag. */
+  /** Whose bill it is; '' = everybody's. */
   username: z.string(),
   site: z.string(),
   in_currency: z.boolean(),
@@ -25,6 +25,33 @@ export const statementShape = z.object({
   /** Every charge of the month recomputed from its own row; null = not asked for. */
   check: z.nullable(z.object({ checked: int, unequal: int })),
 });
+
+/** What a bill is divided by. */
+export const shareKinds = ['user', 'token', 'label', 'project'] as const;
+export type ShareKind = (typeof shareKinds)[number];
+
+export const statementSharesShape = z.object({
+  month: z.string(),
+  from: int,
+  to: int,
+  by: z.enum(shareKinds),
+  /** The dearest 500. A key with two labels counts with both; an empty name = without a label or project. */
+  shares: z.array(
+    z.object({
+      /** The user's or the key's number; of a label or project 0. */
+      id: int,
+      name: z.string(),
+      /** The number and the name of whose it is; 0 and '' of a label that is everybody's. */
+      user: int,
+      username: z.string(),
+      ...sums,
+    }),
+  ),
+  /** Of everything, each request once. */
+  total: z.object(sums),
+});
+export type StatementShares = z.infer<typeof statementSharesShape>;
+
 export type Statement = z.infer<typeof statementShape>;
 export type StatementLine = Statement['lines'][number];
 

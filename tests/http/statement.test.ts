@@ -3,7 +3,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { refundRef } from '../../server/billing/ledger/commands.ts';
 import { LogType } from '../../server/contract/enum.ts';
-import type { Statement } from '../../server/contract/statement.ts';
+import type { Statement, StatementShares } from '../../server/contract/statement.ts';
 import { localOwner } from '../../server/http/call.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -138,6 +138,173 @@ test('every charge of a statement is recomputed from its row', async () => {
   await set((row?.quota ?? 0) + 1);
   expect((await get(`user=${bob.id}&check=true`)).check).toEqual({ checked: 1, unequal: 1 });
   await set(row?.quota ?? 0);
+});
+
+/** A key with labels of `of`, and its requests for the projects. */
+async function labelled(
+  of: { id: number },
+  name: string,
+  labels: string,
+  projects: readonly string[],
+): Promise<number> {
+  const { id, key } = await api.gateway.services.tokens.create(of.id, { name, unlimited_quota: true, labels });
+  await api.gateway.sync();
+  for (const project of projects) {
+    const body = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }], metadata: { project } };
+    await (await api.gateway.chat(key, body)).text();
+  }
+  await api.gateway.ledger.drain();
+  await api.gateway.database.query
+    .updateTable('logs')
+    .set({ created_at: Date.UTC(2026, 8, 5) / 1000 })
+    .where('token_id', '=', id)
+    .execute();
+  return id;
+}
+let shared: { annA: number; annB: number; bobA: number };
+async function withLabels(): Promise<typeof shared> {
+  shared ??= {
+    annA: await labelled(ann, 'ann-a', 'team-a,night', ['web', 'web', 'app']),
+    annB: await labelled(ann, 'ann-b', 'team-ab', ['web', '']),
+    bobA: await labelled(bob, 'bob-a', 'team-a', ['web']),
+  };
+  return shared;
+}
+const sept = 'month=2026-09';
+
+test('a label and a project have statements, of everybody or of one user', async () => {
+  const { annA } = await withLabels();
+  expect(await get(`label=team-a&${sept}`)).toMatchObject({
+    ...{ of: 'label', id: 0, name: 'team-a', username: '' },
+    total: { requests: 4 },
+  });
+  expect(await get(`label=team-a&user=${ann.id}&${sept}`)).toMatchObject({
+    ...{ of: 'label', id: ann.id, name: 'team-a', username: 'ann' },
+    total: { requests: 3 },
+  });
+  // Whole labels, not beginnings of them.
+  expect((await get(`label=team&${sept}`)).lines).toEqual([]);
+  expect(await get(`project=web&${sept}`)).toMatchObject({ of: 'project', id: 0, name: 'web', total: { requests: 4 } });
+  expect((await get(`project=web&user=${ann.id}&${sept}`)).total.requests).toBe(3);
+  expect((await get(`project=nothing&${sept}`)).lines).toEqual([]);
+  // What is a user's key, a label of it alone and its projects together cost the same.
+  const ofKey = (await get(`token=${annA}&${sept}`)).total;
+  expect((await get(`label=night&${sept}`)).total).toEqual(ofKey);
+  expect((await get(`label=team-a&${sept}&check=true`)).check).toEqual({ checked: 4, unequal: 0 });
+  expect((await get(`project=web&${sept}&check=true`)).check).toEqual({ checked: 4, unequal: 0 });
+});
+
+test('a user’s label and project are his own, whoever else uses their names', async () => {
+  await withLabels();
+  expect(await get(`label=team-a&${sept}`, bob.headers)).toMatchObject({
+    id: bob.id,
+    username: 'bob',
+    total: { requests: 1 },
+  });
+  expect((await get(`project=web&${sept}`, ann.headers)).total.requests).toBe(3);
+  for (const query of [`label=team-a&user=${bob.id}`, `project=web&user=${bob.id}`]) {
+    const { body } = await api.send('GET', `/api/statement/?${query}`, undefined, ann.headers);
+    expect(body).toMatchObject({ success: false, code: 'role_too_low' });
+  }
+  for (const query of ['label=a&project=b', 'label=a&tag=b', `token=${keys.ci}&project=b`])
+    expect((await api.send('GET', `/api/statement/?${query}`, undefined, root)).body.code).toBe('params_invalid');
+});
+
+test('the CSV of a label and of a project names them, in FOCUS with its user too', async () => {
+  await withLabels();
+  const focus = async (query: string) => {
+    const response = await fetch(`${api.base}/api/statement/export?${query}&${sept}&format=focus`, { headers: root });
+    return (parse(await response.text(), { columns: true }) as Record<string, string>[])[0];
+  };
+  expect(await focus('label=team-a')).toMatchObject({ BillingAccountId: 'label:team-a', BillingAccountName: 'team-a' });
+  expect(await focus(`project=web&user=${ann.id}`)).toMatchObject({ BillingAccountId: `user:${ann.id}:project:web` });
+});
+
+const sharesOf = async (query: string, as = root) =>
+  (await api.send('GET', `/api/statement/shares?${query}&${sept}`, undefined, as)).body.data as StatementShares;
+const counts = ({ shares }: StatementShares) =>
+  Object.fromEntries(shares.map(({ name, username, requests }) => [`${name}|${username}`, requests]));
+
+test('a month is divided by user, key, label and project, each share as its own statement says', async () => {
+  const { annA, annB } = await withLabels();
+  expect(counts(await sharesOf('by=user'))).toEqual({ 'ann|ann': 5, 'bob|bob': 1 });
+  expect(counts(await sharesOf('by=token'))).toEqual({ 'ann-a|ann': 3, 'ann-b|ann': 2, 'bob-a|bob': 1 });
+  expect(counts(await sharesOf('by=label'))).toEqual({ 'team-a|': 4, 'night|': 3, 'team-ab|': 2 });
+  expect(counts(await sharesOf('by=project'))).toEqual({ 'web|ann': 3, 'app|ann': 1, '|ann': 1, 'web|bob': 1 });
+  expect(counts(await sharesOf(`by=label&user=${ann.id}`))).toEqual({
+    'team-a|ann': 3,
+    'night|ann': 3,
+    'team-ab|ann': 2,
+  });
+  const whole = await sharesOf('by=project');
+  expect(whole.total.requests).toBe(6);
+  for (const by of ['user', 'token', 'project'] as const) {
+    const { shares, total } = await sharesOf(`by=${by}`);
+    expect(total).toEqual(whole.total);
+    expect(shares.reduce((sum, share) => sum + share.quota, 0)).toBe(total.quota);
+  }
+  for (const [id, requests] of [
+    [annA, 3],
+    [annB, 2],
+  ] as const) {
+    const share = (await sharesOf('by=token')).shares.find((one) => one.id === id);
+    expect(share).toMatchObject({ ...(await get(`token=${id}&${sept}`)).total, requests });
+  }
+  const web = (await sharesOf('by=project')).shares.find((one) => one.name === 'web' && one.username === 'ann');
+  expect(web).toMatchObject((await get(`project=web&user=${ann.id}&${sept}`)).total);
+});
+
+test('a user divides his own month alone', async () => {
+  await withLabels();
+  expect(counts(await sharesOf('by=label', bob.headers))).toEqual({ 'team-a|bob': 1 });
+  expect(counts(await sharesOf('', ann.headers))).toEqual({ 'ann-a|ann': 3, 'ann-b|ann': 2 });
+  expect((await api.send('GET', `/api/statement/shares?user=${bob.id}`, undefined, ann.headers)).body.code).toBe(
+    'role_too_low',
+  );
+  expect((await api.send('GET', '/api/statement/shares?by=month', undefined, root)).body.success).toBe(false);
+});
+
+test('what was given back lowers the share and the statement of the project whose request failed, and no other', async () => {
+  const { annA } = await withLabels();
+  const before = { web: await get(`project=web&${sept}`), app: await get(`project=app&${sept}`) };
+  const [charged] = await api.gateway.rows<{ request_id: string; channel_id: number; quota: number }>(
+    "SELECT request_id, channel_id, quota FROM logs JOIN names ON names.id = logs.project_id WHERE token_id = ? AND text = 'web'",
+    annA,
+  );
+  if (charged === undefined) throw new Error('no row');
+  const ref = refundRef(charged.request_id);
+  const at = Date.UTC(2026, 8, 6) / 1000;
+  const whose = { userId: ann.id, username: 'ann', model: 'gpt-4o-mini' };
+  await api.gateway.ledger.execute({
+    type: 'refund',
+    ...{ ref, of: charged.request_id, amount: charged.quota, at, ...whose },
+    log: {
+      ...{ requestId: ref, createdAt: at, type: LogType.system, ...whose, tokenName: '', group: '' },
+      ...{ tokenId: annA, channelId: charged.channel_id, isStream: false, useTime: 0 },
+      ...{ promptTokens: 0, completionTokens: 0, quota: 0, content: '', other: '', usageSource: 'none' },
+      endReason: 'upstream_failed',
+    },
+  });
+  await api.gateway.ledger.drain();
+  const after = await get(`project=web&${sept}`);
+  expect(after.lines).toContainEqual(
+    expect.objectContaining({ day: '2026-09-06', refund: true, quota: -charged.quota }),
+  );
+  expect(after.total.quota).toBe(before.web.total.quota - charged.quota);
+  expect(await get(`project=app&${sept}`)).toEqual(before.app);
+  const share = (await sharesOf('by=project')).shares.find((one) => one.name === 'web' && one.username === 'ann');
+  expect(share?.quota).toBe((await get(`project=web&user=${ann.id}&${sept}`)).total.quota);
+  expect((await get(`label=night&${sept}`)).total).toEqual((await get(`token=${annA}&${sept}`)).total);
+});
+
+test('the log is filtered by a label of keys, for a user among his own rows', async () => {
+  await withLabels();
+  const rows = async (path: string, as: Headers) =>
+    ((await api.send('GET', `${path}?label=team-a&type=2`, undefined, as)).body.data as { total: number }).total;
+  expect(await rows('/api/log/', root)).toBe(4);
+  expect(await rows('/api/log/self', bob.headers)).toBe(1);
+  const { body } = await api.send('GET', '/api/log/stat?label=team-a', undefined, root);
+  expect((body.data as { requests: number }).requests).toBe(4);
 });
 
 test('a user sees only the own statements', async () => {

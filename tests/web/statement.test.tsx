@@ -1,6 +1,6 @@
 /** A statement on the screen: its lines by day, its total, and the rows of the log that each line is the sum of. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { Statement } from '../../server/contract/statement.ts';
+import type { Statement, StatementShares } from '../../server/contract/statement.ts';
 import { aroundPages, linksIn, reader, rendered } from './rendered.tsx';
 
 beforeAll(() => aroundPages(reader(10)));
@@ -59,4 +59,45 @@ test('a refund is a line of its own, and leads to its row', async () => {
 test('a month without charges says so', async () => {
   const none = { requests: 0, prompt_tokens: 0, completion_tokens: 0, quota: 0 };
   expect(await shown({ ...statement, lines: [], total: none }, true)).toContain('本月没有费用。');
+});
+
+const sums = (quota: number) => ({ requests: 2, prompt_tokens: 10, completion_tokens: 5, quota });
+const divided = async (by: StatementShares['by'], everybody: boolean): Promise<string> => {
+  const { SharesSheet } = await import('../../web/features/statements/shares.tsx');
+  const found: StatementShares = {
+    ...{ month: '2026-11', from: 0, to: 1, by, total: sums(1_000_000) },
+    shares: [
+      { id: by === 'token' ? 3 : 0, name: 'a b', user: 7, username: 'ann', ...sums(750_000) },
+      { id: 0, name: '', user: 7, username: 'ann', ...sums(250_000) },
+    ],
+  };
+  return rendered(<SharesSheet found={found} everybody={everybody} />, {
+    answers: { status: { quota_per_unit: 500_000, display_in_currency: true } },
+  });
+};
+
+test('a share leads to its own statement and names its part of the whole; what has no label or project leads nowhere', async () => {
+  const projects = await divided('project', true);
+  expect(text(projects)).toContain('a b ann 2 10 5 $1.500000 75.0 %');
+  expect(text(projects)).toContain('无项目 ann 2 10 5 $0.500000 25.0 %');
+  expect(text(projects)).toContain('合计 2 10 5 $2.000000');
+  expect(linksIn(projects)).toEqual(['/statement?project=a+b&amp;user=7&amp;month=2026-11']);
+  expect(linksIn(await divided('token', false))).toEqual(['/statement?token=3&amp;month=2026-11']);
+  const labels = await divided('label', false);
+  expect(linksIn(labels)).toEqual(['/statement?label=a+b&amp;user=7&amp;month=2026-11']);
+  expect(text(labels)).toContain('无标签');
+  expect(text(labels)).not.toContain('ann');
+});
+
+test('a line of a label or a project leads to the rows of that label or project; a refund’s has none', async () => {
+  const page = async (of: Statement['of'], refund: boolean) =>
+    linksIn(
+      await shown(
+        { ...statement, of, name: 'web', username: '', lines: [{ ...line('2026-11-03', 'mini', 5), refund }] },
+        true,
+      ),
+    )[0];
+  expect(await page('label', false)).toContain('label=web');
+  expect(await page('project', false)).toContain('project=web');
+  expect(await page('project', true)).not.toContain('project=web');
 });

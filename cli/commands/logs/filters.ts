@@ -47,6 +47,9 @@ export const filterFlags: readonly Flag[] = [
   { flag: '--until <time>', zh: '截止：10m、2h、日期', en: 'to: 10m, 2h, a date' },
 ];
 
+/** Of rows that the server looks up: a row does not say which labels its key has. */
+export const labelFlag: Flag = { flag: '--label <name>', zh: '令牌标签', en: 'label of keys' };
+
 type NameQuery = Readonly<Record<NameKind, string | undefined>>;
 
 export interface LogQuery extends NameQuery {
@@ -54,6 +57,7 @@ export interface LogQuery extends NameQuery {
   readonly model_name: string | undefined;
   readonly username: string | undefined;
   readonly token_name: string | undefined;
+  readonly label: string | undefined;
   readonly channel: number | undefined;
   readonly start_timestamp: number | undefined;
   readonly end_timestamp: number | undefined;
@@ -88,6 +92,7 @@ export function queryOf(flags: FlagValues, now: number): LogQuery {
     model_name: text(flags.model),
     username: text(flags.user),
     token_name: text(flags.token),
+    label: text(flags.label),
     channel: wholeNumber(text(flags.channel), '--channel'),
     agent: text(flags.agent),
     session: text(flags.session),

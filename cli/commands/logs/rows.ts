@@ -1,12 +1,12 @@
 import { type CommandRow, dryRun } from '../../command.ts';
-import { filterFlags } from './filters.ts';
+import { filterFlags, labelFlag } from './filters.ts';
 
 export const logRows: readonly CommandRow[] = [
   {
     name: 'logs list',
     zh: '使用日志',
     en: 'list usage logs',
-    flags: [{ flag: '--limit <n>', zh: '条数（默认 20）', en: 'rows (default 20)' }, ...filterFlags],
+    flags: [{ flag: '--limit <n>', zh: '条数（默认 20）', en: 'rows (default 20)' }, ...filterFlags, labelFlag],
     examples: ['logs list --limit 50', 'logs list --type error --since 1h --json'],
     load: async () => (await import('./logs.ts')).list,
   },
@@ -74,6 +74,7 @@ export const logRows: readonly CommandRow[] = [
         en: 'show cost and margin (option ChannelCostRatio)',
       },
       ...filterFlags,
+      labelFlag,
     ],
     examples: [
       'logs stat --since 30d',
@@ -86,7 +87,11 @@ export const logRows: readonly CommandRow[] = [
     name: 'logs export',
     zh: '导出日志',
     en: 'write logs, oldest first',
-    flags: [{ flag: '--format <name>', zh: 'csv、jsonl（默认 csv）', en: 'csv, jsonl (default csv)' }, ...filterFlags],
+    flags: [
+      { flag: '--format <name>', zh: 'csv、jsonl（默认 csv）', en: 'csv, jsonl (default csv)' },
+      ...filterFlags,
+      labelFlag,
+    ],
     examples: ['logs export > logs.csv', 'logs export --format jsonl --since 24h > logs.jsonl'],
     load: async () => (await import('./report.ts')).exportLogs,
   },
@@ -94,7 +99,7 @@ export const logRows: readonly CommandRow[] = [
     name: 'logs verify',
     zh: '由日志重算每笔费用并核对',
     en: 'recompute every charge from its log entry',
-    flags: filterFlags,
+    flags: [...filterFlags, labelFlag],
     examples: ['logs verify', 'logs verify --since 24h --json'],
     load: async () => (await import('./report.ts')).verify,
   },

@@ -3,12 +3,19 @@ import type { CommandRow } from '../../command.ts';
 export const statementRows: readonly CommandRow[] = [
   {
     name: 'statement',
-    zh: '月度账单：按日期与模型列出用户、令牌或渠道标签的费用',
-    en: 'monthly bill of a user, a key or the channels of a tag, by day and model',
+    zh: '月度账单：按日期与模型列出用户、令牌、令牌标签、项目或渠道标签的费用',
+    en: 'monthly bill of a user, key, label, project or tag, by day and model',
     flags: [
       { flag: '--user <name>', zh: '用户（默认：执行命令者）', en: 'user (default: who runs the command)' },
       { flag: '--token <name>', zh: '令牌，属于 --user', en: 'key, of --user' },
+      { flag: '--label <name>', zh: '令牌标签（可与 --user 同用）', en: 'label of keys, of --user where named' },
+      { flag: '--project <name>', zh: '项目（可与 --user 同用）', en: 'project, of --user where named' },
       { flag: '--tag <name>', zh: '渠道标签', en: 'tag of channels' },
+      {
+        flag: '--by <what>',
+        zh: '划分：user、token、label、project',
+        en: 'divide it by user, token, label or project',
+      },
       {
         flag: '--month <month>',
         zh: '月份，如 2026-11（默认本月，UTC）',
@@ -21,6 +28,8 @@ export const statementRows: readonly CommandRow[] = [
     examples: [
       'statement --user alice',
       'statement --token ci --month 2026-10 --csv > october.csv',
+      'statement --by project --month 2026-10',
+      'statement --label team-a --focus > team-a.csv',
       'statement --check',
     ],
     load: async () => (await import('./statement.ts')).statement,

@@ -13,6 +13,8 @@ const filters = {
   type: number,
   token_name: text,
   token_id: number,
+  /** Of keys, as they have it now. */
+  label: text,
   model_name: text,
   start_timestamp: number,
   end_timestamp: number,

@@ -1,11 +1,14 @@
 /** Monthly bills. */
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
-import { statementShape } from '../statement.ts';
+import { shareKinds, statementShape, statementSharesShape } from '../statement.ts';
 import { number, oneOf, text, toggle } from './fields.ts';
 
-/** Whose: one of `user`, `token` (their numbers) and `tag` (of channels); the caller's own without any. Others' are for administrators. */
-const whose = { month: text, user: number, token: number, tag: text };
+/**
+ * Whose: one of `user`, `token` (their numbers), `tag` (of channels), `label` (of keys) and `project`; a label or a project may be
+ * limited to a `user`. The caller's own without any. Others' are for administrators, and a tag's.
+ */
+const whose = { month: text, user: number, token: number, tag: text, label: text, project: text };
 
 export const statementEndpoints = [
   endpoint({
@@ -28,5 +31,15 @@ export const statementEndpoints = [
     output: z.unknown(),
     envelope: 'file',
     summary: { zh: '导出月度账单（CSV）', en: 'Monthly statement as CSV' },
+  }),
+  endpoint({
+    id: 'statement.shares',
+    method: 'GET',
+    path: '/api/statement/shares',
+    access: 'user',
+    /** Without `user` everybody's for administrators, the caller's own for others. By key without `by`. */
+    input: z.object({ month: text, user: number, by: oneOf(shareKinds) }),
+    output: statementSharesShape,
+    summary: { zh: '按用户、令牌、标签或项目划分的月度费用', en: 'A month by user, key, label or project' },
   }),
 ] as const;

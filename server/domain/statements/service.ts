@@ -1,20 +1,39 @@
 /** Monthly statements from the rows of the log: their sums by day and model are what was charged, less what was refunded. */
 import { type Database, forReading } from '../../../db/open.ts';
 import type { LogFilter } from '../../../db/repositories/log-filter.ts';
-import { createLogsRepository } from '../../../db/repositories/logs.ts';
+import { createLogsRepository, type LogShare } from '../../../db/repositories/logs.ts';
 import { AppError } from '../../contract/errors.ts';
-import { monthAt, monthRange, type Statement } from '../../contract/statement.ts';
+import { monthAt, monthRange, type ShareKind, type Statement, type StatementShares } from '../../contract/statement.ts';
+import { labelsIn } from '../../contract/token-fields.ts';
 import type { LogsService } from '../logs/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { TokensService } from '../tokens/service.ts';
 import type { UsersService } from '../users/service.ts';
 
-/** One of them; what is absent is not asked for. */
-export interface StatementOf {
+/** Whose bill: one of them; what is absent is not asked for. */
+export interface StatementScope {
+  /** Beside a label or a project: of this user alone. */
   readonly userId?: number | undefined;
   readonly tokenId?: number | undefined;
+  /** Of channels, as they are now. */
   readonly tag?: string | undefined;
+  /** Of keys, as they are now. */
+  readonly label?: string | undefined;
+  /** As clients named it in their requests. */
+  readonly project?: string | undefined;
 }
+
+/** Shares that are listed. */
+const mostShares = 500;
+const noSums = { requests: 0, prompt_tokens: 0, completion_tokens: 0, quota: 0 };
+type Sums = Statement['total'];
+const added = (one: Sums, other: Sums): Sums => ({
+  requests: one.requests + other.requests,
+  prompt_tokens: one.prompt_tokens + other.prompt_tokens,
+  completion_tokens: one.completion_tokens + other.completion_tokens,
+  quota: one.quota + other.quota,
+});
+const shareColumns = { user: 'user_id', token: 'token_id', label: 'token_id', project: 'project_id' } as const;
 
 export interface StatementsDeps {
   readonly database: Database;
@@ -37,7 +56,7 @@ export function createStatements(deps: StatementsDeps) {
     return user.username;
   };
   /** @throws AppError not_found */
-  const subjectOf = async ({ userId, tokenId, tag }: StatementOf) => {
+  const subjectOf = async ({ userId, tokenId, tag, label, project }: StatementScope) => {
     if (tokenId !== undefined) {
       const token = await deps.tokens.get(tokenId, null);
       const filter: LogFilter = { userId: token.user_id, tokenId };
@@ -48,32 +67,75 @@ export function createStatements(deps: StatementsDeps) {
     }
     if (tag !== undefined)
       return { filter: { channelTag: tag }, subject: { of: 'tag', id: 0, name: tag, username: '' } } as const;
-    const username = await userNamed(userId ?? 0);
-    return {
-      filter: { userId: userId ?? 0 },
-      subject: { of: 'user', id: userId ?? 0, name: username, username },
-    } as const;
+    const username = userId === undefined ? '' : await userNamed(userId);
+    const id = userId ?? 0;
+    if (label !== undefined)
+      return { filter: { userId, tokenLabel: label }, subject: { of: 'label', id, name: label, username } } as const;
+    if (project !== undefined)
+      return {
+        filter: { userId, names: { project } },
+        subject: { of: 'project', id, name: project, username },
+      } as const;
+    if (userId === undefined) throw new AppError('params_invalid', { detail: 'user' });
+    return { filter: { userId }, subject: { of: 'user', id, name: username, username } } as const;
+  };
+
+  /** @throws AppError params_invalid */
+  const monthOf = (month: string) => {
+    const name = month === '' ? monthAt(deps.now()) : month;
+    const range = monthRange(name);
+    if (range === null) throw new AppError('params_invalid', { detail: `month ${month}: 2026-01` });
+    return { name, range };
+  };
+
+  /** Names of shares; of a label its keys become one, and a key with two counts with both. */
+  const named = async (found: readonly LogShare[], by: ShareKind, userId: number | undefined) => {
+    if (by === 'project') {
+      const texts = await repository.textsOf(found.map(({ user_id, id }) => [user_id, id]));
+      return found.map((share) => ({ share, id: 0, user: share.user_id, name: texts(share.user_id, share.id) }));
+    }
+    if (by === 'user') return found.map((share) => ({ share, id: share.user_id, user: share.user_id, name: '' }));
+    const keys = await repository.keysNamed([...new Set(found.map(({ id }) => id))]);
+    if (by === 'token')
+      return found.map((share) => ({ share, id: share.id, user: share.user_id, name: keys.get(share.id)?.name ?? '' }));
+    return found.flatMap((share) => {
+      const labels = labelsIn(keys.get(share.id)?.labels ?? '');
+      return (labels.length === 0 ? [''] : labels).map((name) => ({ share, id: 0, user: userId ?? 0, name }));
+    });
   };
 
   return {
+    /** What each user, key, label or project was charged in a month. @param month as `get`. @throws AppError params_invalid, not_found */
+    async shares({ userId }: Pick<StatementScope, 'userId'>, by: ShareKind, month: string): Promise<StatementShares> {
+      const { name: monthName, range } = monthOf(month);
+      const owner = userId === undefined ? '' : await userNamed(userId);
+      const found = await repository.shares({ userId, ...range }, shareColumns[by]);
+      const sums = new Map<string, StatementShares['shares'][number]>();
+      for (const { share, id, user, name } of await named(found, by, userId)) {
+        const key = `${user} ${id} ${name}`;
+        const known = sums.get(key) ?? { id, name, user, username: '', ...noSums };
+        sums.set(key, { ...known, ...added(known, share) });
+      }
+      const dearest = [...sums.values()].toSorted((one, other) => other.quota - one.quota).slice(0, mostShares);
+      const users = userId === undefined ? await repository.usersOf(dearest.map(({ user }) => user)) : undefined;
+      const shares = dearest.map((share) => {
+        const username = users === undefined ? owner : (users.get(share.user) ?? '');
+        return { ...share, username, name: by === 'user' ? username : share.name };
+      });
+      return { month: monthName, ...range, by, shares, total: found.reduce<Sums>(added, noSums) };
+    },
     /** @param month `2026-11`; '' = the current one. @param check recomputes every charge. @throws AppError params_invalid, not_found */
-    async get(whose: StatementOf, month: string, check = false): Promise<Statement> {
-      const name = month === '' ? monthAt(deps.now()) : month;
-      const range = monthRange(name);
-      if (range === null) throw new AppError('params_invalid', { detail: `month ${month}: 2026-01` });
-      const { filter, subject } = await subjectOf(whose);
+    async get(scope: StatementScope, month: string, check = false): Promise<Statement> {
+      const { name, range } = monthOf(month);
+      const { filter, subject } = await subjectOf(scope);
       const within = { ...filter, ...range };
       const charged = (await repository.days(within)).map((line) => ({ ...line, refund: false }));
-      const none = { requests: 0, prompt_tokens: 0, completion_tokens: 0 };
       const refunded = (await repository.refunds(within)).map(({ quota, ...line }) => ({
-        ...{ ...line, ...none, quota: -quota, refund: true },
+        ...{ ...noSums, ...line, quota: -quota, refund: true },
       }));
       const lines = [...charged, ...refunded]
         .toSorted((one, other) => one.day_at - other.day_at || other.quota - one.quota)
         .map(({ day_at: at, ...line }) => ({ day: new Date(at * 1000).toISOString().slice(0, 10), ...line }));
-      const total = { requests: 0, prompt_tokens: 0, completion_tokens: 0, quota: 0 };
-      for (const line of lines)
-        for (const key of ['requests', 'prompt_tokens', 'completion_tokens', 'quota'] as const) total[key] += line[key];
       const checked = check ? await deps.logs.verify(within) : null;
       return {
         month: name,
@@ -83,7 +145,7 @@ export function createStatements(deps: StatementsDeps) {
         in_currency: deps.options.get('DisplayInCurrencyEnabled'),
         quota_per_unit: deps.options.get('QuotaPerUnit'),
         lines,
-        total,
+        total: lines.reduce<Sums>(added, noSums),
         check: checked === null ? null : { checked: checked.checked, unequal: checked.unequal },
       };
     },

@@ -13,6 +13,7 @@ interface LogQuery {
   readonly username?: string | undefined;
   readonly token_name?: string | undefined;
   readonly token_id?: number | undefined;
+  readonly label?: string | undefined;
   readonly model_name?: string | undefined;
   readonly channel?: number | undefined;
   readonly channel_name?: string | undefined;
@@ -36,6 +37,7 @@ const filterOf = (query: LogQuery): LogFilter => ({
   username: query.username,
   tokenName: query.token_name,
   tokenId: query.token_id || undefined,
+  tokenLabel: query.label || undefined,
   model: query.model_name,
   channel: query.channel || undefined,
   channelName: query.channel_name,

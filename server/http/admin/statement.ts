@@ -3,41 +3,56 @@ import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { statementCsv } from '../../contract/statement-csv.ts';
 import { statementFocus } from '../../contract/statement-focus.ts';
-import type { StatementOf } from '../../domain/statements/service.ts';
+import type { StatementScope } from '../../domain/statements/service.ts';
 import type { Call, Download } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { creator } from './token.ts';
 
 interface StatementSubject {
-  readonly month?: string | undefined;
   readonly user?: number | undefined;
   readonly token?: number | undefined;
   readonly tag?: string | undefined;
+  readonly label?: string | undefined;
+  readonly project?: string | undefined;
 }
 
-/** @throws AppError params_invalid, role_too_low, user_rank_read, not_found */
-async function subjectOf(call: Call<StatementSubject>): Promise<StatementOf> {
+const seesAll = ({ actor }: Pick<Call<unknown>, 'actor'>): boolean => actor.role >= Role.admin || actor.via === 'local';
+
+/**
+ * The caller's rights to a bill are those to its account: whose account an administrator may not look at, his bills he may not either.
+ * @throws AppError params_invalid, role_too_low, user_rank_read, not_found
+ */
+async function scopeOf(call: Call<StatementSubject>): Promise<StatementScope> {
   const { actor, input, services } = call;
   const { user: userId, token: tokenId } = input;
-  const tag = input.tag || undefined;
-  if ([userId, tokenId, tag].filter((one) => one !== undefined).length > 1)
-    throw new AppError('params_invalid', { detail: 'user, token, tag' });
-  const all = actor.role >= Role.admin || actor.via === 'local';
+  const [tag, label, project] = [input.tag || undefined, input.label || undefined, input.project || undefined];
+  const named = [tokenId, tag, label, project].filter((one) => one !== undefined).length;
+  if (named > 1 || (userId !== undefined && (tokenId ?? tag) !== undefined))
+    throw new AppError('params_invalid', { detail: 'user, token, tag, label, project' });
+  const all = seesAll(call);
   if (!all && (tag !== undefined || (userId !== undefined && userId !== actor.userId)))
     throw new AppError('role_too_low');
   // Another's key does not exist for a user.
   const token = tokenId === undefined ? null : await services.tokens.get(tokenId, all ? null : actor.userId);
   const owner = token?.user_id ?? userId;
-  // Whose account an administrator may not look at, his bills he may not either.
   if (owner !== undefined && actor.via !== 'local') await services.userManagement.mayRead(actor, owner);
-  return tokenId === undefined && tag === undefined ? { userId: userId ?? (await creator(call)) } : { tokenId, tag };
+  if (tokenId !== undefined || tag !== undefined) return { tokenId, tag };
+  if (label === undefined && project === undefined) return { userId: userId ?? (await creator(call)) };
+  return { userId: all ? userId : actor.userId, label, project };
 }
 
-export const statementHandlers: HandlersOf<'statement.get' | 'statement.export'> = {
+export const statementHandlers: HandlersOf<'statement.get' | 'statement.export' | 'statement.shares'> = {
   'statement.get': async (call) =>
-    call.services.statements.get(await subjectOf(call), call.input.month ?? '', call.input.check ?? false),
+    call.services.statements.get(await scopeOf(call), call.input.month ?? '', call.input.check ?? false),
+  'statement.shares': async (call) => {
+    const { by = 'token', month = '', user } = call.input;
+    if (by === 'user' && user === undefined && !seesAll(call)) throw new AppError('role_too_low');
+    const { userId } =
+      user === undefined && seesAll(call) ? { userId: undefined } : await scopeOf({ ...call, input: { user } });
+    return call.services.statements.shares({ userId }, by, month);
+  },
   'statement.export': async (call): Promise<Download> => {
-    const statement = await call.services.statements.get(await subjectOf(call), call.input.month ?? '');
+    const statement = await call.services.statements.get(await scopeOf(call), call.input.month ?? '');
     const name = statement.name.replace(/[^\p{L}\p{N}_-]+/gu, '-') || String(statement.id);
     const isFocus = call.input.format === 'focus';
     return {

@@ -14,6 +14,7 @@ export interface LogFilters extends Readonly<Partial<Record<NameKind, string>>> 
   readonly error: string;
   readonly model_name: string;
   readonly token_name: string;
+  readonly label?: string;
   readonly group: string;
   readonly request_id: string;
   readonly start_timestamp: number;

@@ -20,8 +20,9 @@ import { useRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { type Url, useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
+import { allDivisions, type Division, divisionIn, divisions, Shares } from './shares.tsx';
 
-type StatementScope = Partial<Record<'user' | 'token', number>> & { readonly tag?: string };
+type StatementScope = Partial<Record<'user' | 'token', number>> & Partial<Record<'tag' | 'label' | 'project', string>>;
 
 /** How far back months are offered. */
 const maxMonths = 24;
@@ -38,10 +39,12 @@ export const monthName = (month: string, language: string): string =>
   );
 
 function scopeIn(url: Pick<Url, 'get'>): StatementScope {
-  const [user, token, tag] = [Number(url.get('user')), Number(url.get('token')), url.get('tag')];
+  const [user, token] = [Number(url.get('user')), Number(url.get('token'))];
   if (token > 0) return { token };
-  if (tag !== '') return { tag };
-  return user > 0 ? { user } : {};
+  const whose = user > 0 ? { user } : {};
+  for (const name of ['tag', 'label', 'project'] as const)
+    if (url.get(name) !== '') return { [name]: url.get(name), ...(name === 'tag' ? {} : whose) };
+  return whose;
 }
 
 const secondsOfDay = 86_400;
@@ -57,6 +60,9 @@ export function logLinkOf(statement: Statement, line: StatementLine, admin: bool
   });
   // A refund does not name the key.
   if (statement.of === 'token' && !line.refund) query.set('token', statement.name);
+  if (statement.of === 'label') query.set('label', statement.name);
+  // Nor what its request was called.
+  if (statement.of === 'project' && !line.refund) query.set('project', statement.name);
   if (admin && statement.username !== '') query.set('user', statement.username);
   return `/log?${query}`;
 }
@@ -143,6 +149,11 @@ export function StatementSheet({ statement, admin }: { readonly statement: State
         </h2>
         <p className="text-ink-2">
           {t(`statement.of.${statement.of}`, { name: statement.name, user: statement.username })}
+          {statement.of !== 'label' && statement.of !== 'project'
+            ? ''
+            : statement.username === '' || !admin
+              ? ''
+              : ` · ${t('statement.of.user', { name: statement.username })}`}
         </p>
       </header>
       {statement.lines.length === 0 ? (
@@ -277,10 +288,34 @@ function MonthSelect({ month, onChange }: MonthSelectProps) {
   );
 }
 
+interface DivisionSelectProps {
+  readonly division: Division | '';
+  readonly admin: boolean;
+  readonly onChange: (division: string) => void;
+}
+
+function DivisionSelect({ division, admin, onChange }: DivisionSelectProps) {
+  const { t } = useTranslation();
+  const options = [...divisions, ...(admin ? allDivisions : [])] as const;
+  return (
+    <Select<Division | ''>
+      label={t('statement.divide')}
+      value={division}
+      options={[['', t('statement.by.day')], ...options.map((one) => [one, t(`statement.by.${one}`)] as const)]}
+      onChange={onChange}
+    />
+  );
+}
+
 export function StatementPage() {
   const { t } = useTranslation();
   const url = useUrl();
   const scope = scopeIn(url);
+  const me = useUser();
+  const admin = isAdmin(me);
+  const isAccount =
+    scope.token === undefined && scope.tag === undefined && scope.label === undefined && scope.project === undefined;
+  const division = isAccount ? divisionIn(url.get('by'), admin) : '';
   const month = url.get('month') || monthAt(Date.now());
   const narrow = useNarrow();
   const exportCsv = () => void exported(scope, month).catch((error: Error) => toast.error(error.message));
@@ -288,7 +323,14 @@ export function StatementPage() {
     <>
       <PageHead
         title={t('statement.title')}
-        count={<MonthSelect month={month} onChange={(selected) => url.set('month', selected)} />}
+        count={
+          <>
+            <MonthSelect month={month} onChange={(selected) => url.set('month', selected)} />
+            {isAccount ? (
+              <DivisionSelect division={division} admin={admin} onChange={(selected) => url.set('by', selected)} />
+            ) : null}
+          </>
+        }
       >
         {narrow ? (
           <LazyMenu
@@ -315,8 +357,12 @@ export function StatementPage() {
           </>
         )}
       </PageHead>
-      <Boundary key={`${month} ${JSON.stringify(scope)}`}>
-        <Month scope={scope} month={month} />
+      <Boundary key={`${month} ${division} ${JSON.stringify(scope)}`}>
+        {division === '' ? (
+          <Month scope={scope} month={month} />
+        ) : (
+          <Shares division={division} user={scope.user ?? me.id} month={month} />
+        )}
       </Boundary>
     </>
   );
