@@ -38,6 +38,7 @@ import { type ChannelsService, createChannels, type RelayTest } from '../domain/
 import { createUnsupportedMembers, type UnsupportedMembersService } from '../domain/channels/unsupported-members.ts';
 import type { UpstreamProbeService } from '../domain/channels/upstream-probe.ts';
 import { createInvoices, type InvoicesService } from '../domain/invoices/service.ts';
+import { type CacheRatesService, createCacheRates } from '../domain/logs/cache-rates.ts';
 import { type ConversationsService, createConversations } from '../domain/logs/conversation.ts';
 import { createLogs, type LogsService } from '../domain/logs/service.ts';
 import { createNodes, type NodesService } from '../domain/nodes/service.ts';
@@ -156,6 +157,7 @@ export interface Services {
   readonly models: ReturnType<typeof createModelTable>;
   readonly logs: LogsService;
   readonly conversations: ConversationsService;
+  readonly cacheRates: CacheRatesService;
   readonly statements: StatementsService;
   readonly invoices: InvoicesService;
   /** Printed at start; null once set up. */
@@ -433,6 +435,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     nodes: createNodes(deps.database, deps.collect),
     logs,
     conversations: createConversations(deps),
+    cacheRates: createCacheRates(deps),
     statements: createStatements({ ...deps, options, users, tokens, logs }),
     pricing,
     proposals: createProposals({

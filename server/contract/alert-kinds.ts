@@ -84,6 +84,13 @@ const alertKinds = {
       en: 'Channel {name} (#{id}) answered {count} requests within the last hour with another model: {models}',
     },
   },
+  cache_halved: {
+    label: { zh: '缓存命中率减半', en: 'Cache hit rate halved' },
+    text: {
+      zh: '渠道 {name}（#{id}）过去 24 小时 {requests} 个请求的缓存命中率为 {rate}%，此前七天为 {before}%',
+      en: 'Channel {name} (#{id}): {rate}% of the prompts of {requests} requests came from the cache in the last 24 hours, {before}% in the seven days before',
+    },
+  },
   budget_used: {
     label: { zh: '预算将尽', en: 'Budget nearly used' },
     text: {

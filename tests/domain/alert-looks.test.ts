@@ -10,6 +10,7 @@ import type { AlertInputs } from '../../server/domain/alerts/inputs.ts';
 const options: Readonly<Record<string, unknown>> = {
   'alert_setting.spend_limit': 10,
   'alert_setting.spend_factor': 3,
+  'alert_setting.cache_requests': 100,
   QuotaPerUnit: 1000,
   DisplayInCurrencyEnabled: true,
 };
@@ -21,6 +22,7 @@ const details = (more: Partial<AlertInputs>): AlertInputs => ({
   failing: new Map(),
   unpriced: [],
   otherModels: new Map(),
+  cacheUse: new Map(),
   spent: 0,
   baseline: 0,
   expiring: [],
@@ -41,6 +43,24 @@ test('more than three times the usual hour is unusual, as much is not', () => {
   // Below a dollar an hour nothing is.
   expect(conditions.spend_unusual(details({ baseline: 10, spent: 1000 }))).toEqual([]);
   expect(conditions.spend_unusual(details({ baseline: 10, spent: 1001 }))).toHaveLength(1);
+});
+
+test('a hit rate of a channel that is at most half of the week’s is one, with enough requests in both', () => {
+  const use = (requests: number, cached: number) => ({ requests, input_tokens: 1000, cached_tokens: cached });
+  const channels = [{ id: 1, name: 'c1' }] as unknown as AlertInputs['channels'];
+  const found = (last: ReturnType<typeof use>, before: ReturnType<typeof use>, id = 1) =>
+    conditions.cache_halved(details({ channels, cacheUse: new Map([[id, { last, before }]]) }));
+  expect(found(use(100, 400), use(100, 800))).toEqual([
+    { subject: '1', values: { id: 1, name: 'c1', requests: 100, rate: '40.0', before: '80.0' } },
+  ]);
+  expect(found(use(100, 401), use(100, 800))).toEqual([]);
+  expect(found(use(99, 0), use(100, 800))).toEqual([]);
+  expect(found(use(100, 0), use(99, 800))).toEqual([]);
+  // Who never used a cache misses none.
+  expect(found(use(100, 0), use(100, 99))).toEqual([]);
+  expect(found(use(100, 0), use(100, 100))).toHaveLength(1);
+  expect(found(use(100, 0), use(100, 800), 2)).toEqual([]);
+  expect(conditions.cache_halved(details({ channels }))).toEqual([]);
 });
 
 test('an amount over the limit is reported with both amounts', () => {

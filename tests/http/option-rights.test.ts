@@ -145,6 +145,7 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   'alert_setting.repeat_hours': [10, alertOptions],
   'alert_setting.spend_limit': [10, alertOptions],
   'alert_setting.spend_factor': [10, alertOptions],
+  'alert_setting.cache_requests': [10, alertOptions],
   'alert_setting.balance_limit': [10, alertOptions],
   'alert_setting.disk_gb': [10, alertOptions],
   'alert_setting.expiry_days': [10, alertOptions],

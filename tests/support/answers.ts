@@ -1126,6 +1126,13 @@ export const filled: Answers = {
     { name: 'west', username: '', requests: 2, tokens: 900, quota: 1175, cost: null },
   ],
   'log.self_breakdown': [{ name: 'east', username: '', requests: 40, tokens: 90_000, quota: 2 * unit, cost: null }],
+  'log.cache': [
+    { id: 1, name: 'east', requests: 40, input_tokens: 90_000, cached_tokens: 72_000, missed: 2, lost: 900 },
+    { id: 2, name: 'west', requests: 2, input_tokens: 900, cached_tokens: 0, missed: 0, lost: 0 },
+  ],
+  'log.self_cache': [
+    { id: 0, name: 'claude-code', requests: 40, input_tokens: 90_000, cached_tokens: 72_000, missed: 2, lost: 900 },
+  ],
   'log.tail': [...logs].reverse(),
   'log.step': { items: [...logs].reverse(), next: '' },
   'log.verify': { checked: 7, unequal: 1, wrong: [{ id: 32, quota: 1175, expected: 1174 }] },
@@ -1497,6 +1504,8 @@ export const empty: Answers = {
   'log.self_facets': { ...counts, total: 0, errors: 0, buckets: [], facets: [] },
   'log.breakdown': [],
   'log.self_breakdown': [],
+  'log.cache': [],
+  'log.self_cache': [],
   'traffic.all': ({ start_timestamp: from, end_timestamp: to }) => ({
     from: Number(from ?? now - day),
     to: Number(to ?? now),

@@ -155,6 +155,7 @@ test('every key is used', () => {
     /^channels\.(unsupportedSource|probeFound)\.\w+$/,
     /^site\.level_\w+$/,
     /^playground\.(temperature|top_p|\w+_penalty|(stop|tools|extra)(Help)?)$/,
+    /^dashboard\.cacheBy\.\w+$/,
     /^statement\.(by|share|without)\.[\w-]+$/,
     /^logs\.(t\d|(reason|status|names)\.\w+)$/,
     /^redemption\.s\d$/,

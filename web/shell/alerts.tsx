@@ -24,6 +24,7 @@ const pagePaths: Readonly<Record<AlertKindName, (subject: string) => string>> = 
   expiring: () => '/setting',
   disk_low: () => '/setting',
   commits_late: () => '/setting',
+  cache_halved: (id) => `/log?channel=${id}`,
   other_model: (id) => `/log?channel=${id}`,
   defect: () => '/log?status=failed',
   relay_stalled: () => '/log?range=1h',

@@ -58,6 +58,18 @@ export const logRows: readonly CommandRow[] = [
     load: async () => (await import('./conversation.ts')).conversation,
   },
   {
+    name: 'logs cache',
+    zh: '缓存命中率，以及未命中多花的费用',
+    en: "hit rates of providers' caches, and what misses cost",
+    flags: [
+      { flag: '--by <what>', zh: '按 channel、key、agent、model、day', en: 'channel, key, agent, model or day' },
+      ...filterFlags,
+      labelFlag,
+    ],
+    examples: ['logs cache --since 7d', 'logs cache --by agent --since 24h', 'logs cache --by day --channel 3'],
+    load: async () => (await import('./cache.ts')).cacheRates,
+  },
+  {
     name: 'logs stat',
     zh: '用量统计',
     en: 'totals, or totals by channel, session, agent, hour …',

@@ -1,5 +1,6 @@
 /** The usage log. */
 import * as z from 'zod/mini';
+import { cacheRateKinds, cacheRatesShape, ownCacheRateKinds } from '../cache-rates.ts';
 import { endpoint } from '../endpoint.ts';
 import { logShape, page } from '../entities.ts';
 import { logFormats } from '../log-export.ts';
@@ -245,6 +246,30 @@ export const logEndpoints = [
     summary: {
       zh: '自己的用量按模型、令牌、分组、时间、会话、代理等统计',
       en: 'Own statistics by model, key, group, time, session, agent and other names',
+    },
+  }),
+  endpoint({
+    id: 'log.cache',
+    method: 'GET',
+    path: '/api/log/cache',
+    access: 'admin',
+    input: z.object({ ...adminFilters, by: z._default(z.enum(cacheRateKinds), 'channel') }),
+    output: cacheRatesShape,
+    summary: {
+      zh: '缓存命中率，按渠道、令牌、代理、模型或日期',
+      en: "Hit rates of providers' caches by channel, key, agent, model or day",
+    },
+  }),
+  endpoint({
+    id: 'log.self_cache',
+    method: 'GET',
+    path: '/api/log/self/cache',
+    access: 'user',
+    input: z.object({ ...filters, by: z._default(z.enum(ownCacheRateKinds), 'key') }),
+    output: cacheRatesShape,
+    summary: {
+      zh: '自己的缓存命中率，按令牌、代理、模型或日期',
+      en: "Own hit rates of providers' caches by key, agent, model or day",
     },
   }),
   endpoint({

@@ -2,6 +2,7 @@
 
 import type { AlertKindName } from '../../contract/alert-kinds.ts';
 import { budgetLevels } from '../../contract/budgets.ts';
+import { hitRateOf } from '../../contract/cache-rates.ts';
 import { ChannelStatus, type Text } from '../../contract/enum.ts';
 import { formatQuota } from '../../contract/pricing/format.ts';
 import { objectIn } from '../../contract/stored-object.ts';
@@ -21,6 +22,8 @@ const money = (quota: number, { get }: AlertInputs): string =>
 const daySeconds = 86_400;
 /** Below a dollar an hour nothing is unusual. */
 const minRequests = 1;
+/** Of less than that nobody made use. */
+const leastHitRate = 0.1;
 
 export const conditions: Readonly<Record<AlertKindName, (inputs: AlertInputs) => readonly Found[]>> = {
   channel_disabled: ({ channels }) =>
@@ -94,6 +97,21 @@ export const conditions: Readonly<Record<AlertKindName, (inputs: AlertInputs) =>
         ? []
         : [{ subject: String(id), values: { id, name, count: found.count, models: words(found.models) } }];
     }),
+  cache_halved: ({ channels, cacheUse, get }) => {
+    const least = get('alert_setting.cache_requests');
+    if (least === 0) return [];
+    return channels.flatMap(({ id, name }) => {
+      const found = cacheUse.get(id);
+      if (found === undefined) return [];
+      const { last, before } = found;
+      if (last.requests < least || before.requests < least) return [];
+      const [rate, usual] = [hitRateOf(last) ?? 0, hitRateOf(before) ?? 0];
+      if (usual < leastHitRate || rate * 2 > usual) return [];
+      const percent = (share: number): string => (share * 100).toFixed(1);
+      const values = { id, name, requests: last.requests, rate: percent(rate), before: percent(usual) };
+      return [{ subject: String(id), values }];
+    });
+  },
   defect: ({ defects }) =>
     defects === null
       ? []

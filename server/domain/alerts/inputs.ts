@@ -1,6 +1,7 @@
 /** What the kinds of alerts look at, read once for all of them. */
-import type { Database } from '../../../db/open.ts';
+import { type Database, forReading } from '../../../db/open.ts';
 import { createAlertsRepository, type ExpiringItem } from '../../../db/repositories/alerts.ts';
+import { type CacheRateRow, createCacheRatesRepository } from '../../../db/repositories/cache-rates.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createTrafficRepository } from '../../../db/repositories/traffic.ts';
 import { budgetLevels, isPersonal } from '../../contract/budgets.ts';
@@ -39,6 +40,8 @@ export interface AlertInputs {
   readonly defects: RecentDefects | null;
   /** Answers of other models than were sent within the last hour, by channel. */
   readonly otherModels: ReadonlyMap<number, { readonly count: number; readonly models: string }>;
+  /** Of channels with charged requests: in the last 24 whole hours, and in the seven days before. */
+  readonly cacheUse: ReadonlyMap<number, { readonly last: CacheUse; readonly before: CacheUse }>;
   /** A relay thread that stood still within the last hour; null = none did. */
   readonly stall: RelayStall | null;
   /** Of groups, labels and the site, from the first warning on. */
@@ -48,6 +51,9 @@ export interface AlertInputs {
   /** Why there is no backup that should be there; null = there is, or none is wanted. */
   readonly backupMissing: string | null;
 }
+
+/** What requests found in their provider's cache. */
+export type CacheUse = Pick<CacheRateRow, 'requests' | 'input_tokens' | 'cached_tokens'>;
 
 export interface AlertInputsDeps {
   readonly database: Database;
@@ -77,6 +83,7 @@ export function createAlertInputs(deps: AlertInputsDeps) {
   const repository = createAlertsRepository(deps.database);
   const states = createChannelStates(deps);
   const traffic = createTrafficRepository(deps.database);
+  const cacheRates = createCacheRatesRepository(forReading(deps.database));
   /** A certificate is looked at once a day. */
   const certificate = { url: '', lookedAt: 0, end: null as number | null };
 
@@ -127,6 +134,25 @@ export function createAlertInputs(deps: AlertInputsDeps) {
     }
     return found;
   };
+  /** Read once an hour: it goes through the log of eight days. */
+  const cacheUse = { hour: -1, off: true, found: new Map() as AlertInputs['cacheUse'] };
+  const cacheUseOf = async (now: number): Promise<AlertInputs['cacheUse']> => {
+    const hour = Math.floor(now / hourSeconds);
+    const off = options.get('alert_setting.cache_requests') === 0;
+    if (cacheUse.hour === hour && cacheUse.off === off) return cacheUse.found;
+    const end = hour * hourSeconds;
+    const usedIn = async (from: number, to: number) =>
+      off ? [] : await cacheRates.rates({ from, to: to - 1 }, 'channel_id');
+    const before = new Map((await usedIn(end - 8 * daySeconds, end - daySeconds)).map((row) => [row.key, row]));
+    cacheUse.found = new Map(
+      (await usedIn(end - daySeconds, end)).flatMap((last) => {
+        const earlier = before.get(last.key);
+        return earlier === undefined ? [] : [[Number(last.key), { last, before: earlier }] as const];
+      }),
+    );
+    [cacheUse.hour, cacheUse.off] = [hour, off];
+    return cacheUse.found;
+  };
   const siteCertificate = async (now: number): Promise<ExpiringItem[]> => {
     const url = options.get('ServerAddress');
     if (!url.startsWith('https://')) return [];
@@ -162,6 +188,7 @@ export function createAlertInputs(deps: AlertInputsDeps) {
       isRecent: isRecentFailure(storage, now),
       defects: deps.defects?.() ?? null,
       otherModels: await otherModelsOf(now),
+      cacheUse: await cacheUseOf(now),
       stall: stall !== null && now - stall.at < hourSeconds ? stall : null,
       budgets: (await deps.budgets.nearlyUsed(budgetLevels[0])).filter(({ holder }) => !isPersonal(holder)),
       frozen: await deps.leakStop.stoppedSince(now - hourSeconds),

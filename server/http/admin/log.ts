@@ -84,6 +84,8 @@ export const logHandlers: HandlersOf<
   | 'log.token'
   | 'log.breakdown'
   | 'log.self_breakdown'
+  | 'log.cache'
+  | 'log.self_cache'
   | 'log.conversation'
   | 'log.self_conversation'
   | 'log.tail'
@@ -137,6 +139,9 @@ export const logHandlers: HandlersOf<
     );
     return groups.map((group) => ({ ...group, username: '' }));
   },
+  'log.cache': ({ services, input }) => services.cacheRates(filterOf(input), input.by),
+  'log.self_cache': ({ services, input, actor }) =>
+    services.cacheRates(ownFilterOf(input, actor.userId), input.by),
   'log.conversation': ({ services, input: { session, username = '' } }) =>
     services.conversations(session, username === '' ? {} : { name: username }),
   'log.self_conversation': ({ services, input, actor }) => services.conversations(input.session, { id: actor.userId }),

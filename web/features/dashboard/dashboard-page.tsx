@@ -13,6 +13,7 @@ import { useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
 import { useStatus } from '../../shell/status.ts';
 import { Checklist } from '../checklist/checklist.tsx';
+import { CacheRates } from './cache-rates.tsx';
 import { Cards } from './cards.tsx';
 import {
   before,
@@ -152,6 +153,7 @@ export function DashboardPage() {
           margin={url.get('view') === 'margin'}
           onSet={(name, value) => url.set(name, value)}
         />
+        <CacheRates admin={admin} from={from} to={to} />
       </div>
     </>
   );
