@@ -5,7 +5,7 @@ import { textIn } from './language.ts';
 
 /** Members of a channel's `setting` that act, here or as the family calls them. */
 export const channelSettings: ReadonlySet<string> = new Set(
-  'force_format thinking_to_content proxy pass_through key_mode allow_tiers region dialect first_answer_seconds first_event_seconds upstream_idle_seconds cache_marks system_messages unknown_ids drain cost_ratio first_byte_seconds off_after upstream_streams trusted_usage channel_factor header_override system_prompt system_prompt_override bill_answered'.split(
+  'force_format thinking_to_content proxy pass_through key_mode allow_tiers region dialect first_answer_seconds first_event_seconds upstream_idle_seconds cache_marks system_messages unknown_ids drain cost_ratio first_byte_seconds off_after upstream_streams trusted_usage channel_factor header_override system_prompt system_prompt_override bill_answered cache_diagnosis'.split(
     ' ',
   ),
 );

@@ -1,5 +1,6 @@
 /** The one form all chat dialects translate through. Names follow the field: noun, then start/delta/end. */
 import type { Buckets } from '../contract/pricing/bucket.ts';
+import type { CacheDiagnosis } from './shared/cache-diagnosis.ts';
 import type { Unread } from './shared/unread.ts';
 
 export type ProtocolId =
@@ -198,6 +199,8 @@ export type ChatEvent =
       readonly id: string | null;
       readonly model: string | null;
       readonly created: number | null;
+      /** Why the upstream says that its cache was missed. */
+      readonly diagnosis?: CacheDiagnosis;
     }
   | { readonly type: 'text-start'; readonly index: number }
   | { readonly type: 'text-delta'; readonly index: number; readonly text: string }
@@ -245,7 +248,7 @@ export type ChatEvent =
   | { readonly type: 'omitted'; readonly what: string; readonly words?: string }
   /** A piece of another choice than the first: it is counted and searched, and no translation delivers it. */
   | { readonly type: 'other-choice'; readonly choice: number; readonly event: ChatEvent }
-  | { readonly type: 'finish'; readonly reason: FinishReason }
+  | { readonly type: 'finish'; readonly reason: FinishReason; readonly diagnosis?: CacheDiagnosis }
   | { readonly type: 'error'; readonly error: UpstreamError };
 
 /** The events of one type. */

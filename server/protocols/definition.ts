@@ -1,6 +1,7 @@
 /** What the relay needs to know of a dialect besides encoding and decoding it: its paths, members, headers, lists and habits, so that no other module depends on which dialect it is. */
 import type { BudgetUse, RateUse } from '../contract/snapshot.ts';
 import type { ChatRequest } from './canonical.ts';
+import type { CacheDiagnostics } from './shared/cache-diagnosis.ts';
 import type { Target } from './target.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -243,6 +244,8 @@ export interface CacheRules {
   readonly unhashed: readonly string[];
   /** Members that name what stands elsewhere and is read before the messages. */
   readonly elsewhere: readonly string[];
+  /** How a provider says why its cache was missed; absent = none does. */
+  readonly diagnostics?: CacheDiagnostics;
 }
 
 export interface ProtocolDefinition {

@@ -152,6 +152,7 @@ export function settingOf(flags: FlagValues, before: string): string | undefined
   const ids = wordOf(flags, 'unknownIds', 'unknown-ids', ['allow', 'refuse', 'default']);
   const trusted = wordOf(flags, 'trustedUsage', 'trusted-usage', ['on', 'off', 'default']);
   const answered = wordOf(flags, 'billAnswered', 'bill-answered', ['on', 'off']);
+  const diagnosis = wordOf(flags, 'cacheDiagnosis', 'cache-diagnosis', ['on', 'off']);
   const keys = wordOf(flags, 'keyMode', 'key-mode', ['turn', 'random']);
   const first = wholeNumber(text(flags.firstByteSeconds), '--first-byte-seconds');
   const idle = wholeNumber(text(flags.idleSeconds), '--idle-seconds');
@@ -159,7 +160,7 @@ export function settingOf(flags: FlagValues, before: string): string | undefined
   const region = typeof flags.region === 'string' ? flags.region.trim() : undefined;
   const spoken = text(flags.dialect);
   if (
-    [tiers, marks, order, streams, ids, trusted, answered, keys, first, idle, off, region, spoken].every(
+    [tiers, marks, order, streams, ids, trusted, answered, diagnosis, keys, first, idle, off, region, spoken].every(
       (setting) => setting === undefined,
     )
   )
@@ -178,6 +179,7 @@ export function settingOf(flags: FlagValues, before: string): string | undefined
   put('unknown_ids', ids, ids === 'default' ? undefined : ids);
   put('trusted_usage', trusted, trusted === 'default' ? undefined : trusted === 'on');
   put('bill_answered', answered, answered === 'on' ? true : undefined);
+  put('cache_diagnosis', diagnosis, diagnosis === 'on' ? true : undefined);
   put('key_mode', keys, keys);
   put('first_byte_seconds', first, first || undefined);
   put('upstream_idle_seconds', idle, idle || undefined);

@@ -54,6 +54,11 @@ const fields: readonly Flag[] = [
     en: 'charge a cheaper model that answered: on, off',
   },
   {
+    flag: '--cache-diagnosis <mode>',
+    zh: '询问上游缓存未命中的原因：on、off',
+    en: 'ask the upstream why its cache was missed: on, off',
+  },
+  {
     flag: '--region <name>',
     zh: '价格区域，留空则删除',
     en: 'region whose price factor holds; empty removes it',

@@ -1,7 +1,7 @@
 /** One charge, line by line, recomputed from its log row. */
 
 import { answerFactsIn } from '../../../server/contract/answered-model.ts';
-import { cacheMissIn, cacheMissText } from '../../../server/contract/cache-miss.ts';
+import { cacheMissIn, cacheMissText, diagnosisIn, diagnosisText } from '../../../server/contract/cache-miss.ts';
 import type { Log } from '../../../server/contract/entities.ts';
 import type { Language } from '../../../server/contract/enum.ts';
 import { AppError } from '../../../server/contract/errors.ts';
@@ -91,11 +91,13 @@ function answerLines(facts: Readonly<Record<string, unknown>>): readonly { zh: s
 /** Why the provider's cache was missed, and what that cost. */
 function cacheLines(context: Context, money: Money, facts: Readonly<Record<string, unknown>>): readonly string[] {
   const miss = cacheMissIn(facts.cache_miss);
-  if (miss === null) return [];
+  const diagnosis = diagnosisIn(facts.cache_diagnosis);
+  const said = diagnosis === null ? [] : [`  ~ ${diagnosisText(diagnosis, context.language)}`];
+  if (miss === null) return said;
   const { tokens, lost } = miss;
   const missed = context.say(`缓存未命中 ${tokens} tokens`, `${tokens} tokens were not in the cache`);
   const more = context.say(`多花 ${money.of(lost)}`, `${money.of(lost)} more`);
-  return [`  ~ ${missed}: ${cacheMissText(miss, context.language)} (${more})`];
+  return [`  ~ ${missed}: ${cacheMissText(miss, context.language)} (${more})`, ...said];
 }
 
 export const explain: CommandRun = async (context, _flags, ref) => {

@@ -2,6 +2,7 @@
 
 import type { RateUse } from '../../contract/snapshot.ts';
 import type { ProtocolDefinition } from '../definition.ts';
+import { anthropicDiagnostics } from '../shared/cache-diagnosis.ts';
 import { thoughtBudgets } from '../shared/effort.ts';
 import { idOf, present, record, text } from '../shared/json.ts';
 import { valuesOf } from '../shared/member-name.ts';
@@ -42,8 +43,9 @@ export const definition: ProtocolDefinition = {
     turns: 'messages',
     blocks: 'content',
     mark: 'cache_control',
-    unhashed: ['max_tokens', 'metadata', 'stop_sequences', 'stream', 'temperature', 'top_k', 'top_p'],
+    unhashed: ['diagnostics', 'max_tokens', 'metadata', 'stop_sequences', 'stream', 'temperature', 'top_k', 'top_p'],
     elsewhere: ['container'],
+    diagnostics: anthropicDiagnostics,
   },
   matches: {
     turns: 'messages',

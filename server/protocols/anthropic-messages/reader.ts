@@ -2,6 +2,7 @@
 
 import type { ChatEvent, Citation, DeliveredPart, FinishReason, Media, UnifiedFinish } from '../canonical.ts';
 import type { FrameKind, StreamReader } from '../codec.ts';
+import { anthropicDiagnostics } from '../shared/cache-diagnosis.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { guardedLookup, number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
 import { Markers } from '../shared/markers.ts';
@@ -137,7 +138,14 @@ class AnthropicReader implements StreamReader {
   private start(message: Record<string, unknown>, events: ChatEvent[]): void {
     this.started = true;
     this.container = message.container;
-    events.push({ type: 'response-start', id: text(message.id), model: text(message.model), created: null });
+    const diagnosis = message.diagnostics == null ? null : anthropicDiagnostics.read(message.diagnostics);
+    events.push({
+      type: 'response-start',
+      id: text(message.id),
+      model: text(message.model),
+      created: null,
+      ...(diagnosis === null ? {} : { diagnosis }),
+    });
     this.state(message.usage, false, events);
   }
 

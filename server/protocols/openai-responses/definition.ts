@@ -3,6 +3,7 @@
 import { shareOf } from '../../contract/key-budgets.ts';
 import type { BudgetKind, BudgetUse } from '../../contract/snapshot.ts';
 import type { ProtocolDefinition } from '../definition.ts';
+import { openAiDiagnostics } from '../shared/cache-diagnosis.ts';
 import { record, text } from '../shared/json.ts';
 import { effortSuffix } from '../shared/suffix.ts';
 import { codexCard, codexList, isCodexList } from './codex-catalogue.ts';
@@ -53,6 +54,7 @@ export const definition: ProtocolDefinition = {
       ...['safety_identifier', 'client_metadata'],
     ],
     elsewhere: ['previous_response_id', 'conversation', 'prompt'],
+    diagnostics: openAiDiagnostics,
   },
   matches: {
     turns: 'input',

@@ -3,6 +3,7 @@
 import type { ChatEvent, Citation, FinishReason } from '../canonical.ts';
 import type { FrameKind, StreamReader } from '../codec.ts';
 import { hasOpenAiTotals } from '../openai-chat/usage.ts';
+import { openAiDiagnostics } from '../shared/cache-diagnosis.ts';
 import { readAnnotations } from '../shared/citations.ts';
 import { endedEarly } from '../shared/ended-early.ts';
 import { number, parseExact, parseJson, record, records, text } from '../shared/json.ts';
@@ -200,7 +201,11 @@ export function createReader(): StreamReader {
     state(response, true, events);
     ended = true;
     if (type === 'response.failed') events.push({ type: 'error', error: { ...decodeError(0, raw), status: null } });
-    else events.push({ type: 'finish', reason: reasonOf(type, response) });
+    else {
+      const said = response.prompt_cache_diagnostics;
+      const diagnosis = said == null ? null : openAiDiagnostics.read(said);
+      events.push({ type: 'finish', reason: reasonOf(type, response), ...(diagnosis === null ? {} : { diagnosis }) });
+    }
   };
   const reasonOf = (type: string, response: Record<string, unknown>): FinishReason => {
     const reason = text(record(response.incomplete_details)?.reason);

@@ -11,6 +11,7 @@ import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { CacheRules } from '../../protocols/definition.ts';
 import { codecFor } from '../../protocols/registry.ts';
+import type { CacheDiagnosis, Compared } from '../../protocols/shared/cache-diagnosis.ts';
 import { record } from '../../protocols/shared/json.ts';
 import type { ParsedRequest } from '../intake/parsed-request.ts';
 
@@ -30,6 +31,13 @@ export interface WatchedTurn {
   /** When it was sent: by the monotonic clock. */
   readonly sentMs: number;
   readonly usage: Usage;
+  /** Of the answer, by its upstream. */
+  readonly responseId?: string | null;
+}
+
+/** A turn that is about to be sent. */
+export interface NextTurn extends Pick<WatchedTurn, 'userId' | 'conversation' | 'channel' | 'key'> {
+  readonly parsed: Pick<ParsedRequest, 'protocol' | 'body'>;
 }
 
 /** What was known of a turn. */
@@ -46,6 +54,7 @@ interface Seen {
   /** Tokens that its provider's cache has from it. */
   readonly held: number;
   readonly untilMs: number;
+  readonly responseId: string | null;
 }
 
 interface Block {
@@ -63,6 +72,7 @@ const mostBlocks = 1000;
 const mostOfAll = 200_000;
 /** Members of longer names are called alike: clients choose them, and they are kept and logged. */
 const mostNameUnits = 64;
+const mostIdUnits = 200;
 const longName = '…';
 /** A body takes up to 3 ms per MB to digest, on the thread that serves all requests. Of longer ones nothing is found out. */
 const mostBytes = 4 * 1024 * 1024;
@@ -70,6 +80,18 @@ const minuteMs = 60_000;
 /** Anthropic keeps a prompt for five minutes from its last use, OpenAI for five to ten; an hour where it was asked for. */
 const shortLifeMs = 5 * minuteMs;
 const longLifeMs = 60 * minuteMs;
+
+/**
+ * With what the provider says itself: what it names where we know of no turn before, or saw nothing change.
+ * @param most tokens of the prompt that the cache did not have.
+ */
+export function withDiagnosis(miss: CacheMiss | null, diagnosis: CacheDiagnosis, most: number): CacheMiss | null {
+  const { reason } = diagnosis;
+  if (!isChange(reason) || (miss !== null && miss.by !== 'upstream')) return miss;
+  const tokens = miss?.tokens ?? Math.min(diagnosis.tokens ?? 0, most);
+  return tokens < leastTokens ? miss : { by: 'provider', at: reason.replace(/_changed$/, ''), tokens };
+}
+const isChange = (reason: string): boolean => reason.endsWith('_changed') || reason === 'context_compacted';
 
 export class CacheWatch {
   /** The one that was used longest ago first; the branch that was used last is last. */
@@ -111,6 +133,7 @@ export class CacheWatch {
       heads: headsIn(blocks, rules),
       isMarked,
       held,
+      responseId: (turn.responseId?.length ?? 0) <= mostIdUnits ? (turn.responseId ?? null) : null,
       untilMs: turn.sentMs + (usage.cacheWrite1h + usage.cacheWrite12h > 0 ? longLifeMs : shortLifeMs),
     };
     const miss = before === null ? null : missOf(before, now, usage, turn.sentMs);
@@ -123,6 +146,22 @@ export class CacheWatch {
       this.forget(oldest, of);
     }
     return miss;
+  }
+
+  /** @returns the answer that a turn goes on from, at the same channel and key: of several branches, of the one that began alike. */
+  compared({ userId, conversation, parsed, channel, key }: NextTurn): Compared {
+    const known = this.seen.get(`${userId}:${conversation}`) ?? none;
+    const { cache: rules } = codecFor(parsed.protocol).definition;
+    if (known.length === 0 || rules === undefined) return nothingBefore;
+    const keyHash = digestOf(key);
+    const first = known.length === 1 ? null : firstTurnIn(parsed.body, rules);
+    const before = known.findLast(
+      (one) =>
+        one.channelId === channel.id &&
+        one.keyHash === keyHash &&
+        (first === null || one.blocks[one.heads]?.digest === first),
+    );
+    return before === undefined ? nothingBefore : { previous: before.responseId };
   }
 
   private forget(key: string, known: readonly Seen[]): void {
@@ -163,6 +202,7 @@ interface Cut {
   readonly isMarked: boolean;
 }
 const none: readonly Seen[] = [];
+const nothingBefore: Compared = { previous: null };
 const nothing: Cut = { blocks: [], isMarked: false };
 
 /** Tools first and the messages last, as providers hash them. @returns null = there are no messages, or some stand elsewhere. */
@@ -175,13 +215,10 @@ function blocksOf(body: Readonly<Record<string, unknown>>, rules: CacheRules): C
   let isMarked = mark !== undefined && record(body[mark]) !== null;
   const add = (name: string, value: unknown) => {
     if (blocks.length === mostBlocks) return;
-    let text = JSON.stringify(value);
-    // No provider hashes the marks of a cache, and they move from turn to turn.
-    if (mark !== undefined && text.includes(`"${mark}"`)) {
-      isMarked = true;
-      text = JSON.stringify(value, (member: string, own: unknown) => (member === mark ? undefined : own));
-    }
-    blocks.push({ name, digest: digestOf(text) });
+    const text = JSON.stringify(value);
+    const unmarked = withoutMark(text, value, mark);
+    isMarked ||= unmarked !== text;
+    blocks.push({ name, digest: digestOf(unmarked) });
   };
   const addAll = (name: string, value: unknown) => {
     if (Array.isArray(value)) for (const [at, one] of value.entries()) add(`${name}[${at}]`, one);
@@ -194,6 +231,19 @@ function blocksOf(body: Readonly<Record<string, unknown>>, rules: CacheRules): C
   if (typeof turns === 'string') add(rules.turns, turns);
   else for (const [at, turn] of turns.entries()) add(`${rules.turns}[${at}]`, inBlocks(turn, rules));
   return { blocks, isMarked };
+}
+
+/** No provider hashes the marks of a cache, and they move from turn to turn. */
+const withoutMark = (text: string, value: unknown, mark: string | undefined): string =>
+  mark === undefined || !text.includes(`"${mark}"`)
+    ? text
+    : JSON.stringify(value, (member: string, own: unknown) => (member === mark ? undefined : own));
+
+/** @returns the digest of the first turn; -1 = there is none. */
+function firstTurnIn(body: Readonly<Record<string, unknown>>, rules: CacheRules): number {
+  const turns = body[rules.turns];
+  const first = Array.isArray(turns) ? inBlocks(turns[0], rules) : turns;
+  return first === undefined ? -1 : digestOf(withoutMark(JSON.stringify(first), first, rules.mark));
 }
 
 /** A text alone is short for one block of text: clients change between the two where they set marks. */

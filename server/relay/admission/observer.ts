@@ -1,5 +1,5 @@
 /** How single requests ended, for the log and for traces. Nothing of it is put together where neither is wanted. */
-import type { CacheMiss } from '../../contract/cache-miss.ts';
+import type { CacheMiss, LoggedDiagnosis } from '../../contract/cache-miss.ts';
 import type { EndReason, UsageSource } from '../../contract/enum.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
@@ -28,6 +28,7 @@ export interface Finish {
   readonly finishReason?: () => FinishReason | null;
   /** Why the provider's cache did not have what it had. */
   readonly cacheMiss?: CacheMiss | undefined;
+  readonly diagnosis?: LoggedDiagnosis | undefined;
   /** What of the usage was charged for thoughts by their time. */
   readonly thought?: { readonly tokens: number; readonly ms: number; readonly tokensPerSecond: number } | undefined;
   /** The JSON of a whole answer. */

@@ -1141,6 +1141,7 @@ function fieldsOf(
   }
   if (usage !== null && finish.cacheMiss !== undefined)
     fields.cache_miss = { ...finish.cacheMiss, lost: lostBy(usage, finish.cacheMiss.tokens, finish.prices) };
+  if (finish.diagnosis !== undefined) fields.cache_diagnosis = finish.diagnosis;
   if (finish.compaction !== undefined) fields.compaction = finish.compaction;
   if (finish.dropped.length > 0) fields.dropped = shownLosses(finish.dropped);
   if (isOwn(principal)) fields.own = true;

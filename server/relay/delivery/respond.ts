@@ -8,6 +8,7 @@ import type { BudgetRules } from '../../protocols/definition.ts';
 import { rateHeaders } from '../../protocols/rate-headers.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import { lossesInto } from '../../protocols/shared/answer-losses.ts';
+import { record } from '../../protocols/shared/json.ts';
 import { isBarrier } from '../../routing/chains.ts';
 import { reportedUsage } from '../admission/meter.ts';
 import type { RequestChain, Reservation } from '../admission/reservation.ts';
@@ -17,8 +18,10 @@ import type { AttemptSummary } from '../shared/failure.ts';
 import { clientError, errorResponse, localizedError, retryAfterOf } from '../shared/render-error.ts';
 import { jsonType, safeType } from '../shared/safe-headers.ts';
 import { changeFor, contextOf, isCollected, type Outcome, soundForm } from '../upstream/attempt.ts';
+import { withoutDiagnosis } from '../upstream/cache-diagnosis.ts';
 import type { ClientDisconnect } from '../upstream/client-disconnect.ts';
 import { isWholeBill, readToEnd } from '../upstream/open-stream.ts';
+import type { Prepared } from '../upstream/prepare.ts';
 import type { Failed } from '../upstream/send.ts';
 import { hasHiddenThinking, thoughtTime } from '../upstream/thinking.ts';
 import { whenDurable } from './await-commit.ts';
@@ -268,7 +271,9 @@ function whole(
   if (prepared.namesKept) noteKept(core.affinity, reservation, prepared, body);
   // All that can go wrong with the response comes before its bill.
   const shape = text === null ? null : transformFor(reservation);
-  const chunk = inForm(reservation, text === null ? bytes : shape === null ? text : shape.push(text) + shape.end());
+  const { asked } = prepared;
+  const passed = asked === null ? bytes : Buffer.from(withoutDiagnosis(Buffer.from(bytes).toString(), asked));
+  const chunk = inForm(reservation, text === null ? passed : shape === null ? text : shape.push(text) + shape.end());
   const headers = headersOf(core, reservation, outcome.attempts, response);
   if (text === null) headers['content-type'] = jsonType(headers['content-type']);
   else if (parsed.stream) addStreamHeaders(headers, shape);
@@ -283,9 +288,22 @@ function whole(
           textOfEvents(translateResponse ? events.filter(({ type }) => type !== 'omitted') : events, soundForm(parsed))
         : nothingDelivered,
     firstByteMs: outcome.firstByteMs,
+    ...explanationIn(prepared, body),
   });
   return billed(core, reservation, durable, chunk, { status: served, headers });
 }
+
+/** Of a chat in one piece: its id, and what its provider says of its cache. */
+function explanationIn({ dialect }: Prepared, body: unknown): Pick<StreamEnd, 'responseId' | 'diagnosis'> {
+  const diagnostics = codecFor(dialect).definition.cache?.diagnostics;
+  const answer = diagnostics === undefined ? null : record(body);
+  if (diagnostics === undefined || answer === null) return nothingSaid;
+  return {
+    responseId: typeof answer.id === 'string' ? answer.id : null,
+    diagnosis: diagnostics.read(answer[diagnostics.says]),
+  };
+}
+const nothingSaid: Pick<StreamEnd, 'responseId' | 'diagnosis'> = {};
 
 /** The response is paid for by now: it goes out, whatever goes wrong with waiting for its bill. */
 function billed(
@@ -369,6 +387,8 @@ async function collected(
     thought: broken && gone && !whole && isThinking() ? thoughtTime(stream, core.now()) : null,
     firstByteMs: failed && usage === null ? null : stream.firstByteMs,
     ...(failed ? { failure: 'broken' } : {}),
+    responseId: stream.frameRelay.responseId,
+    diagnosis: stream.frameRelay.diagnosis,
   };
   const attempts = reportOutcome(core, reservation, outcome, end);
   const { operation } = reservation.parsed;

@@ -1,22 +1,23 @@
 /** The end of a request, whatever was asked for: what its response says about the channel, what it cost (reported usage, else a local count of what went in and came out), and the one entry of its money. */
 
 import { soldAs } from '../../contract/answered-model.ts';
-import type { CacheMiss } from '../../contract/cache-miss.ts';
+import type { CacheMiss, LoggedDiagnosis } from '../../contract/cache-miss.ts';
 import type { EndReason, UsageSource } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { weightOf } from '../../contract/pricing/bucket.ts';
 import { atFactor } from '../../contract/pricing/channel-factor.ts';
-import { completionTokensOf, quotaOf } from '../../contract/pricing/charge.ts';
+import { completionTokensOf, promptTokensOf, quotaOf } from '../../contract/pricing/charge.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
 import { resolvePrices } from '../../contract/pricing/tables.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { FinishReason, Usage } from '../../protocols/canonical.ts';
 import type { ClientError } from '../../protocols/codec.ts';
+import type { CacheDiagnosis } from '../../protocols/shared/cache-diagnosis.ts';
 import { endedEarly } from '../../protocols/shared/ended-early.ts';
 import { hostedCallsIn } from '../../protocols/shared/tool-usage.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';
 import type { SentModifiers } from '../../routing/offers.ts';
-import type { CacheWatch } from '../admission/cache-watch.ts';
+import { type CacheWatch, withDiagnosis } from '../admission/cache-watch.ts';
 import type { TokenCounter } from '../admission/counting/counter.ts';
 import { type Evidence, isTrusted } from '../admission/evidence.ts';
 import { countLocally, finalPrices } from '../admission/meter.ts';
@@ -75,6 +76,9 @@ export interface StreamEnd {
   readonly failure?: string;
   /** The finish reason that the upstream reported. */
   readonly finishReason?: () => FinishReason | null;
+  /** The answer by its upstream's id; why its provider says that the cache was missed. */
+  readonly responseId?: string | null;
+  readonly diagnosis?: CacheDiagnosis | null;
 }
 
 /** Settles what a response cost and ends its request. Resolves when the bill is durable. */
@@ -87,7 +91,7 @@ export function closeRequest(
   const isReported = end.usage !== null && end.usageSource === 'reported';
   const isNothing = end.endReason !== 'completed' && end.firstByteMs === null && end.sent !== true;
   const isWhole = isReported && end.endReason === 'completed';
-  const missed = isWhole && end.usage !== null ? cacheMissOf(core, reservation, input, end.usage) : null;
+  const missed = isWhole && end.usage !== null ? cacheMissOf(core, reservation, input, end, end.usage) : null;
   const settled =
     isReported || isNothing
       ? finish(reservation, input, end, isReported ? end.usage : null, null, missed)
@@ -124,16 +128,24 @@ function cacheMissOf(
   core: SettleCore,
   reservation: Reservation,
   { prepared: { channel, key, upstreamModel: model } }: SettleInput,
+  { responseId, diagnosis = null }: StreamEnd,
   usage: Usage,
 ): CacheMiss | null {
   const { parsed, plan, principal } = reservation;
   const conversation = reservation.names?.session;
-  if (conversation === undefined || usage.parts !== undefined || weightOf(plan.prices, 'cacheRead') >= 1) return null;
+  if (usage.parts !== undefined || weightOf(plan.prices, 'cacheRead') >= 1) return null;
+  if (conversation === undefined && diagnosis === null) return null;
   const rules = core.state.settings.requestRules;
   try {
     const { sentMs } = reservation;
-    const turn = { userId: principal.user.id, conversation, parsed, channel, key, model, rules, usage, sentMs };
-    return core.cacheWatch.answered(turn);
+    const miss =
+      conversation === undefined
+        ? null
+        : core.cacheWatch.answered({
+            ...{ userId: principal.user.id, conversation, parsed, channel, key, model, rules, usage, sentMs },
+            ...{ responseId: responseId ?? null },
+          });
+    return diagnosis === null ? miss : withDiagnosis(miss, diagnosis, promptTokensOf(usage) - usage.cacheRead);
   } catch (error) {
     core.report(error, parsed.requestId);
     return null;
@@ -191,6 +203,7 @@ function finish(
     finishReason: end.finishReason,
     thought,
     cacheMiss,
+    diagnosis: end.diagnosis ? { ...end.diagnosis, asked: prepared.asked !== null } : null,
   });
 }
 
@@ -270,6 +283,8 @@ export interface Ended {
   readonly thought?: EstimatedThought | null;
   /** Why the provider's cache did not have what it had; null = it did. */
   readonly cacheMiss?: CacheMiss | null;
+  /** What its provider says of it; null = nothing. */
+  readonly diagnosis?: LoggedDiagnosis | null;
   /** Words for the log row. */
   readonly content?: string;
   readonly failure?: string;
@@ -311,6 +326,7 @@ export function finishRequest(
     content: ended.content,
     failure: ended.failure,
     cacheMiss: ended.cacheMiss ?? undefined,
+    diagnosis: ended.diagnosis ?? undefined,
     prices:
       served === null
         ? prices

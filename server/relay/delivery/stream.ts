@@ -923,6 +923,8 @@ export class ResponseStream implements Looking {
       firstByteMs: stream.firstByteMs ?? nowMs,
       ...(failure === undefined ? {} : { failure }),
       finishReason: () => frameRelay.finish()?.reason ?? null,
+      responseId: frameRelay.responseId,
+      diagnosis: frameRelay.diagnosis,
     };
     if (frameRelay.defect !== null) deps.report(frameRelay.defect.error, reservation.parsed.requestId);
     const attempts = reportOutcome(deps, reservation, outcome, end);

@@ -286,7 +286,7 @@ function frameRelayFor(reservation: Reservation, prepared: Prepared, now: () => 
   // Nothing is sent to the client before this upstream is known to support compaction.
   const proves = prepared.compaction === 'native' ? provesCompaction(parsed) : null;
   if (proves !== null || !prepared.needsTranslation)
-    return new PassthroughRelay(upstream, prepared.usageRequested, now, proves, soundForm(parsed));
+    return new PassthroughRelay(upstream, prepared.usageRequested, now, proves, soundForm(parsed), prepared.asked);
   const { writer } = codecFor(parsed.protocol).translation;
   return new TranslatingRelay(
     upstream,

@@ -1,8 +1,10 @@
 /** How an upstream's frames become the client's bytes: passed through while a reader watches, or translated into the client's dialect. */
 import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.ts';
 import type { FrameKind, StreamReader, StreamWriter, UpstreamHalf } from '../../protocols/codec.ts';
+import type { CacheDiagnosis, CacheDiagnostics } from '../../protocols/shared/cache-diagnosis.ts';
 import { type FrameRun, framesIn, type RawFrame, rawFrame } from '../../protocols/shared/sse.ts';
 import { type DeliveredText, DeliveredTextTally, hasMedia } from '../shared/delivered-text.ts';
+import { withoutDiagnosisIn } from './cache-diagnosis.ts';
 import { failureIn } from './whole.ts';
 
 /** Output for the client: whole frames. */
@@ -21,6 +23,8 @@ export abstract class FrameRelay {
   responseId: string | null = null;
   /** As the upstream names it. */
   answeredModel: string | null = null;
+  /** Why the upstream says that its cache was missed. */
+  diagnosis: CacheDiagnosis | null = null;
   /** Thoughts were mentioned, if only as sealed ones. */
   thought = false;
   /** When the first words came that are no thoughts. */
@@ -140,12 +144,14 @@ export abstract class FrameRelay {
       case 'response-start':
         this.responseId ??= event.id;
         this.answeredModel ??= event.model;
+        this.diagnosis ??= event.diagnosis ?? null;
         return;
       case 'usage':
         this.usage = event.usage;
         if (event.repeated !== true) this.usageAfterWord = this.firstWordMs !== null;
         return;
       case 'finish':
+        this.diagnosis ??= event.diagnosis ?? null;
         // A reason with words is the model's own failure, which its client reads in the bytes.
         if (event.reason.unified === 'error' && event.reason.message === undefined) this.error ??= failureIn(event);
         else this.reason ??= event;
@@ -218,6 +224,7 @@ export class PassthroughRelay extends FrameRelay {
   /**
    * @param dropUsageFrame the frame was our wish, not the client's.
    * @param proves nothing counts as content before a frame of which this is true; null = all content does.
+   * @param asked we asked for a diagnosis, which the client did not; null = we did not.
    */
   constructor(
     private readonly upstream: UpstreamHalf,
@@ -225,6 +232,7 @@ export class PassthroughRelay extends FrameRelay {
     now: () => number,
     private readonly proves: ((frame: string) => boolean) | null = null,
     soundForm: string | null = null,
+    private readonly asked: CacheDiagnostics | null = null,
   ) {
     super(upstream, now, soundForm);
     this.proven = proves === null;
@@ -250,8 +258,8 @@ export class PassthroughRelay extends FrameRelay {
   }
 
   pass(frame: RawFrame): Piece | null {
-    const { upstream, reader } = this;
-    const { bytes } = frame;
+    const { upstream, reader, asked } = this;
+    const bytes = asked === null ? frame.bytes : withoutDiagnosisIn(frame, asked);
     this.usageBefore = this.usage;
     if (!this.proven) this.proven = this.proves?.(frame.text) === true;
     let kind: FrameKind = 'plain';

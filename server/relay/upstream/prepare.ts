@@ -5,6 +5,7 @@ import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { UpstreamHalf } from '../../protocols/codec.ts';
 import { convertedTools, withKnownTools } from '../../protocols/openai-responses/known-tools.ts';
 import { codecFor } from '../../protocols/registry.ts';
+import type { CacheDiagnostics, Compared } from '../../protocols/shared/cache-diagnosis.ts';
 import { effortOf } from '../../protocols/shared/effort.ts';
 import { hasExactNumbers, parseExact, record } from '../../protocols/shared/json.ts';
 import { toolRestorer } from '../../protocols/shared/restore.ts';
@@ -30,6 +31,7 @@ import { exactBody, type ParsedRequest } from '../intake/parsed-request.ts';
 import type { KeyChoice } from '../routing/health.ts';
 import { asAppError } from '../shared/defect.ts';
 import type { RelaySettings } from '../state/settings.ts';
+import { askingEdits, diagnosticsFor } from './cache-diagnosis.ts';
 import type { UpstreamCall } from './call.ts';
 import { compactionAddress, condensing } from './compact.ts';
 import { type CustomCall, customBody, embeddingsBody, inBase64 } from './custom-operation.ts';
@@ -80,6 +82,8 @@ export interface Prepared {
   readonly ownWire: boolean;
   /** Set where another operation than chat has a form of the upstream's own. */
   readonly custom: CustomCall | null;
+  /** We asked why a cache was missed, which the client did not; null = we did not. */
+  readonly asked: CacheDiagnostics | null;
 }
 
 /** How an attempt differs from the first one. */
@@ -90,6 +94,8 @@ export interface Variant {
   readonly summary: boolean;
   /** Members that the upstream refuses; null = none is known. */
   readonly without: Without | null;
+  /** Its provider is to say why its cache was missed; absent = it is not asked. */
+  readonly compared?: Compared;
 }
 
 export const plainVariant: Variant = { unsigned: false, summary: false, without: null };
@@ -147,7 +153,9 @@ function prepared(
     settings === noFeatures ? target.defaultTerms : sentModifiers(settings, target.offer, parsed, target.options);
   const signing = variant.unsigned ? nothingSigned : target.signing;
   const removed = variant.without === null ? nothingRemoved : removedAt(target, variant.without);
-  const sent = bodyOf(target, { parsed, modifiers, key, signing, removed, dropped });
+  const { compared = null } = variant;
+  const asked = compared === null ? null : diagnosticsFor(target, parsed.body, compared);
+  const sent = bodyOf(target, { parsed, modifiers, key, signing, removed, dropped, asked, compared });
   if (sent === null) return null;
   const { request, order, form } = parsed;
   const url =
@@ -206,6 +214,7 @@ function prepared(
     framing: target.adapter?.framing,
     ownWire: target.wire !== null,
     custom: sent.custom ?? null,
+    asked,
   };
 }
 
@@ -227,6 +236,8 @@ interface Asking {
   /** Members that the upstream refuses. */
   readonly removed: readonly Removable[];
   readonly dropped: string[];
+  readonly asked: CacheDiagnostics | null;
+  readonly compared: Compared | null;
 }
 
 const nothingRemoved: readonly Removable[] = [];
@@ -407,7 +418,9 @@ function editsOf(target: Target, asking: Asking): Edits {
       systemPrompt === null ? before : promptedBody(before, target.codec.definition.systemPlace, systemPrompt);
     edits = mergeEdits(edits, editsBetween(before, ruledBody(target, parsed, prompted)));
   }
-  return asking.removed.length === 0 ? edits : mergeEdits(edits, removedEdits(asking, edits));
+  if (asking.removed.length > 0) edits = mergeEdits(edits, removedEdits(asking, edits));
+  const { asked, compared } = asking;
+  return asked === null || compared === null ? edits : mergeEdits(edits, askingEdits(asked, body, compared));
 }
 
 const editedBody = (parsed: ParsedRequest, foreign: Edits): EditedBody => ({

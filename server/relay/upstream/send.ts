@@ -4,9 +4,11 @@ import type { ChannelSnapshot } from '../../contract/snapshot.ts';
 import type { Timers } from '../../contract/timers.ts';
 import { maxChainCalls } from '../../contract/virtual-models.ts';
 import type { Usage } from '../../protocols/canonical.ts';
+import type { Compared } from '../../protocols/shared/cache-diagnosis.ts';
 import type { Adapter, AuthInput } from '../../providers/adapter.ts';
 import { rejectsSignature } from '../../providers/knowledge/signature.ts';
 import type { Candidates } from '../../routing/candidates.ts';
+import type { CacheWatch } from '../admission/cache-watch.ts';
 import type { Reservation } from '../admission/reservation.ts';
 import { type Affinity, conversationKey } from '../routing/affinity.ts';
 import type { FirstBytes } from '../routing/first-bytes.ts';
@@ -26,6 +28,7 @@ import {
   writtenIn,
 } from '../shared/failure.ts';
 import type { RelayState } from '../state/state.ts';
+import { complainsOfDiagnosis } from './cache-diagnosis.ts';
 import type { UpstreamCall } from './call.ts';
 import { codeOf } from './cause.ts';
 import type { ClientDisconnect } from './client-disconnect.ts';
@@ -48,6 +51,7 @@ export interface SendCore extends Reporter {
   readonly affinity: Affinity;
   readonly compactions: NativeCompactions;
   readonly learnt: LearntMembers;
+  readonly cacheWatch: CacheWatch;
   /** Notes what is worked on from here on. */
   readonly works: (requestId: string) => void;
   /** Milliseconds an upstream may be silent. */
@@ -83,6 +87,9 @@ export interface FailedAttempt {
 /** Responses that are still being delivered: their result is reported at the end. */
 const goesOn: ReadonlySet<string> = new Set(['stream', 'bytes']);
 const missing = 404;
+
+/** Whose upstreams refuse to be asked why their cache was missed; a channel that was changed is another object. */
+const undiagnosed = new WeakSet<ChannelSnapshot>();
 
 /** The one loop over channels and keys for all kinds of requests: chat, tasks and sockets differ in their attempt alone. */
 export abstract class Sender<T extends { readonly kind: string }> {
@@ -200,7 +207,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
         if (refused !== null) return this.failed(refused);
         const key = plan.keepsKey ? this.keptKey(channel) : core.health.pickKey(channel, parsed.model);
         const max = this.maxAt(channel, key);
-        const variant = this.variantFor(channel);
+        const variant = this.variantFor(channel, key);
         // Evidence is of what this channel is usually sent.
         const isWhole = !variant.unsigned && !variant.summary && this.trial === null;
         const covering = reservation.coverTarget(max, isWhole ? { channel, key: key.key } : null);
@@ -318,6 +325,11 @@ export abstract class Sender<T extends { readonly kind: string }> {
       this.allowed++;
       return 'same channel';
     }
+    if (prepared.asked !== null && failure.class === 'client' && complainsOfDiagnosis(failure, prepared.asked)) {
+      undiagnosed.add(channel);
+      this.allowed++;
+      return 'same channel';
+    }
     const trial = retries || this.trial !== null ? null : trialAfter(core.learnt, reservation, prepared, failure);
     if (trial !== null) {
       this.trial = trial;
@@ -363,13 +375,23 @@ export abstract class Sender<T extends { readonly kind: string }> {
     return core.health.pickKey(channel, parsed.model, warm, last);
   }
 
-  private variantFor(channel: ChannelSnapshot): Variant {
+  private variantFor(channel: ChannelSnapshot, key: KeyChoice): Variant {
     const { unsigned, trial, core } = this;
     const { parsed, free } = this.reservation;
     const summary = parsed.compaction !== undefined && core.compactions.isMissingAt(channel);
     // A test asks the upstream as it is.
     const without = free ? null : core.learnt.without(channel.id, this.conversation, trial);
+    const compared = free || channel.setting.cache_diagnosis !== true ? null : this.comparedAt(channel, key);
+    if (compared !== null) return { unsigned, summary, without, compared };
     return unsigned || summary || without !== null ? { unsigned, summary, without } : plainVariant;
+  }
+
+  /** The turn that the provider is to compare this one with; null = it is not asked. */
+  private comparedAt(channel: ChannelSnapshot, { key }: KeyChoice): Compared | null {
+    const { parsed, principal, names } = this.reservation;
+    const conversation = names?.session;
+    if (conversation === undefined || undiagnosed.has(channel)) return null;
+    return this.core.cacheWatch.compared({ userId: principal.user.id, conversation, parsed, channel, key });
   }
 
   private readonly conversation = (): string | null =>

@@ -151,6 +151,24 @@ function BillAnsweredField({ form, onChange }: Omit<AdvancedFieldsProps, 'provid
   );
 }
 
+function CacheDiagnosisField({ form, onChange }: Omit<AdvancedFieldsProps, 'provider'>) {
+  const { t } = useTranslation();
+  const setting = settingIn(form.setting);
+  return (
+    <SelectField
+      label={t('channels.cacheDiagnosis')}
+      help={t('channels.cacheDiagnosisHelp')}
+      value={setting?.cache_diagnosis === true ? 'true' : ''}
+      disabled={setting === null}
+      options={[
+        ['', t('channels.cacheDiagnosisNo')],
+        ['true', t('channels.cacheDiagnosisYes')],
+      ]}
+      onChange={(value) => onChange({ setting: withSetting(form.setting, 'cache_diagnosis', value === 'true') })}
+    />
+  );
+}
+
 function SystemMessagesField({ form, onChange }: Omit<AdvancedFieldsProps, 'provider'>) {
   const { t } = useTranslation();
   const setting = settingIn(form.setting);
@@ -355,6 +373,7 @@ export function AdvancedFields({ form, provider, onChange }: AdvancedFieldsProps
         <UnknownIdsField {...both} />
         <TrustedUsageField {...both} />
         <BillAnsweredField {...both} />
+        <CacheDiagnosisField {...both} />
       </Part>
       <Part title={t('channels.partUpstream')}>
         {provider?.organization || form.openai_organization !== ''

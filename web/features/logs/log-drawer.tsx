@@ -5,7 +5,7 @@ import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { answerFactsIn } from '../../../server/contract/answered-model.ts';
-import { cacheMissIn, cacheMissText } from '../../../server/contract/cache-miss.ts';
+import { cacheMissIn, cacheMissText, diagnosisIn, diagnosisText } from '../../../server/contract/cache-miss.ts';
 import type { Log } from '../../../server/contract/entities.ts';
 import { labelledColumns } from '../../../server/contract/log-columns.ts';
 import { nameKinds } from '../../../server/contract/names.ts';
@@ -84,6 +84,14 @@ function cacheMissWords(details: LogDetails, t: TFunction, money: Money): string
       });
 }
 
+/** What the provider itself says of it. */
+function diagnosisWords(details: LogDetails, t: TFunction): string {
+  const found = diagnosisIn(details.cache_diagnosis);
+  if (found === null) return '';
+  const why = diagnosisText(found, currentLanguage());
+  return found.asked ? t('logs.cacheDiagnosisAsked', { why }) : t('logs.cacheDiagnosisOwn', { why });
+}
+
 /** The details of a request, with links to its channel and its key. */
 const requestRows = (
   log: Log,
@@ -117,6 +125,7 @@ const requestRows = (
   [t('logs.unpriced'), wordsIn(details.unpriced)],
   [t('logs.usageMarks'), usageMarksIn(details.usage_marks, currentLanguage()).join('; ')],
   [t('logs.cacheMiss'), cacheMissWords(details, t, reader.money)],
+  [t('logs.cacheDiagnosis'), diagnosisWords(details, t)],
   [
     t('logs.compaction'),
     details.compaction === 'native'
