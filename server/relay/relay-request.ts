@@ -184,7 +184,7 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
     });
   }
 
-  private listed(response: Response): Response {
+  private listed(response: Response): Response | Promise<Response> {
     return response.status < 400 ? response : listedError(response, this.path, this.request.url);
   }
 

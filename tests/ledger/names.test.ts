@@ -115,7 +115,14 @@ test('a settlement that comes again leaves its row and its names as they are', (
 
 const known = (more: Partial<Known> = {}): Known => ({
   accounts: new Map([1, 2].map((id) => [id, { id, balance: 1000, leased: 0, version: 1, overrun: 0, paid_in: 0 }])),
-  ...{ system: new Map(), tokens: new Map(), leases: new Map(), ends: new Map(), holds: new Map() },
+  ...{
+    system: new Map(),
+    tokens: new Map(),
+    leases: new Map(),
+    ends: new Map(),
+    holds: new Map(),
+    refundedFor: new Map(),
+  },
   ...{
     postings: new Map(),
     codes: new Map(),

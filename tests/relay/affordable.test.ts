@@ -12,6 +12,7 @@ function estimate(over: Partial<Estimate>): Estimate {
     maxTokens: 100,
     reserveAmount: 0,
     fallback: 10,
+    found: 0,
     answer: null,
     others: [],
     ...over,

@@ -343,6 +343,7 @@ test.each(['gpt-4o-mini', 'gpt-4o', 'dall-e-3'])(
       maxTokens: 4096,
       reserveAmount: cost(4096),
       fallback: 100,
+      found: 0,
       answer: null,
       others: [],
     };

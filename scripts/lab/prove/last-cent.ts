@@ -374,9 +374,9 @@ async function liars(): Promise<void> {
       await gateway.channel('https://liar.example', { type: 14, models: `${model}-x` });
       const session = new Session(own, { model: `${model}-x`, name: user.name, letters, maxTokens: 1000 });
       await gateway.option('ModelRatio', JSON.stringify({ [`${model}-x`]: 1.5 }));
-      forged = ({ input, read, written, output }) => ({ input: 0, written: 0, output, read: input + read + written });
+      forged = ({ input, read, written, ...rest }) => ({ ...rest, input: 0, written: 0, read: input + read + written });
       for (let at = 0; at < 3; at++) await ask(user, session.body());
-      forged = ({ input, read, written, output }) => ({ input: input + read, written, output, read: 0 });
+      forged = ({ input, read, ...rest }) => ({ ...rest, input: input + read, read: 0 });
       return Array.from({ length: 20 }, () => session.body(prose(own, 400)));
     },
   };

@@ -361,7 +361,7 @@ export function StatementPage() {
         {division === '' ? (
           <Month scope={scope} month={month} />
         ) : (
-          <Shares division={division} user={scope.user ?? me.id} month={month} />
+          <Shares division={division} user={scope.user ?? me?.id ?? 0} month={month} />
         )}
       </Boundary>
     </>
