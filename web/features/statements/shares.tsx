@@ -25,7 +25,7 @@ function hrefOf(by: ShareKind, share: StatementShares['shares'][number], month: 
   return `/statement?${new URLSearchParams({ [by]: share.name, ...user, month })}`;
 }
 
-function SharesSheet({ found, everybody }: { readonly found: StatementShares; readonly everybody: boolean }) {
+export function SharesSheet({ found, everybody }: { readonly found: StatementShares; readonly everybody: boolean }) {
   const { t } = useTranslation();
   const money = useMoney();
   const { by, month, shares, total } = found;
