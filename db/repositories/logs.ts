@@ -415,8 +415,11 @@ export function createLogsRepository(database: Database) {
       const grouped = [sql`1`, sql`2`];
       return [...(await chargedTo.groupBy(grouped).execute()), ...(await givenBack.groupBy(grouped).execute())];
     },
-    /** Names by the user's number and their own; '' = it is not known. */
-    textsOf,
+    /** Names by the user's number and their own, in this order; '' = it is not known. */
+    textsOf: async (pairs: readonly (readonly [number, number])[]): Promise<readonly string[]> => {
+      const text = await textsOf(pairs);
+      return pairs.map(([user, id]) => text(user, id));
+    },
     /** Users' names by number. */
     usersOf,
     /** Of keys, deleted ones too, by number. */

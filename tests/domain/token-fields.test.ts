@@ -69,7 +69,7 @@ test('limits that can hold are taken', () => {
 });
 
 test.each(['model_limits', 'allow_ips'] as const)('%s of a key may be of 65,535 characters and no longer', (field) => {
-  const most = '10.0.0.1,'.repeat(7281) + '1.1.1.';
+  const most = `${'10.0.0.1,'.repeat(7281)}1.1.1.`;
   expect(tokenIssue({ [field]: `${most.slice(0, -6)}::1   ` }, null, now)).toBeNull();
   expect(tokenIssue({ [field]: `${most}1` }, null, now)).toMatchObject({ code: 'token_list', params: { field } });
 });

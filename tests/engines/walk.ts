@@ -672,6 +672,17 @@ export async function theLog({ logs, conversations, usage, alerts }: Repositorie
     const groups = await logs.groups({ to: start + 40 * day }, by, 8);
     groups.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.quota - b.quota));
   }
+  for (const by of ['user_id', 'token_id', 'project_id'] as const) {
+    const shares = await logs.shares({ from: start }, by);
+    shares.sort((a, b) => a.user_id - b.user_id || a.id - b.id || a.quota - b.quota);
+  }
+  await logs.textsOf([
+    [2, 5],
+    [2, 2 ** 40],
+  ]);
+  await logs.usersOf([1, 2, 99]);
+  await logs.usersOf([]);
+  await logs.keysNamed([1, 2, 99]);
   for (const kind of nameKinds) await logs.namedGroups({}, kind, 6);
   await logs.namedGroups({ userId: 2, from: start + day }, 'session', 6);
   await logs.namesOf((await logs.list({ names: { session: 's-1' } }, 0, 4)).concat(await logs.list({}, 4, 2)));

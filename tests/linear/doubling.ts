@@ -34,6 +34,9 @@ const perDoubling = 2.5;
 
 const isLinear = ([first, , last]: Growth['ms']): boolean => last <= first * perDoubling * perDoubling;
 
+/** A power of two that does not go beyond what is missing. @param times too short. */
+const stepFor = (times: number): number => 2 ** Math.max(1, Math.floor(Math.log2(times)) - 1);
+
 /**
  * @param baseMs processor time that the smallest size takes at least.
  * @param largest where nothing takes so long, it is fast enough.
@@ -45,11 +48,12 @@ export function growthOf(one: Case, baseMs: number, largest: number): Growth | n
   // A neighbour may have slowed some down: what is linear once is linear.
   for (let attempt = 0; attempt < 3; ) {
     // What is not compiled yet would make what follows look cheap: the largest size comes first.
-    const isLong = least(one, n, 1) >= baseMs && least(one, 4 * n, 1) >= baseMs;
+    const tried = least(one, n, 1);
+    const isLong = tried >= baseMs && least(one, 4 * n, 1) >= baseMs;
     const first = isLong ? least(one, n, 3) : 0;
     if (first < baseMs) {
-      n *= 2;
-      if (n > largest) return null;
+      if (n === largest) return null;
+      n = Math.min(largest, n * stepFor(baseMs / tried));
       continue;
     }
     attempt++;

@@ -1202,6 +1202,23 @@ export const filled: Answers = {
     total: { requests: 13, prompt_tokens: 42_000, completion_tokens: 900, quota: 0.4 * unit },
     check: { checked: 13, unequal: 0 },
   }),
+  'statement.shares': ({ month, by }) => ({
+    month: month ?? '2026-11',
+    from: Date.UTC(2026, 10, 1) / 1000,
+    to: Date.UTC(2026, 11, 1) / 1000 - 1,
+    by: by ?? 'label',
+    shares: [
+      {
+        ...{ id: 0, name: 'team-a', user: 7, username: 'mira', requests: 12 },
+        ...{ prompt_tokens: 42_000, completion_tokens: 900, quota: 0.5 * unit },
+      },
+      {
+        ...{ id: 0, name: '', user: 7, username: 'mira', requests: 1 },
+        ...{ prompt_tokens: 0, completion_tokens: 0, quota: -0.1 * unit },
+      },
+    ],
+    total: { requests: 13, prompt_tokens: 42_000, completion_tokens: 900, quota: 0.4 * unit },
+  }),
   'alert.list': {
     targets: ['mail', 'slack'],
     alerts: [

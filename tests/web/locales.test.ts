@@ -145,7 +145,7 @@ test('every key is used', () => {
     /^tokens\.s\d$/,
     /^channels\.(s\d|(state|keyStatus)\.\w+|offRule_\w+)$/,
     /^tasks\.[sact]_?\w+$/,
-    /^dashboard\.(model|user|channel|token|m_\w+|top_\w+)$/,
+    /^dashboard\.(model|user|channel|token|label|m_\w+|top_\w+)$/,
     /^personal\.(email|webhook)$/,
     /^tokens\.\w+_(budget|limit)$/,
     /^apiDocs\.(public|key|user|admin|root)$/,

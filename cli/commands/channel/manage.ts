@@ -44,10 +44,11 @@ const boundKeys = async (channels: readonly { readonly id: number }[], client: C
   const names = keys.slice(0, maxNamed).map(({ name }) => name);
   const list = keys.length > maxNamed ? [...names, '…'] : names;
   const stopped = keys.filter(({ others }) => others.length === 0).length;
-  const zh = `${keys.length} 个令牌绑定了这些渠道（${list.join('、')}），其中 ${stopped} 个将无可用渠道。`;
-  const bound = keys.length === 1 ? '1 key is' : `${keys.length} keys are`;
-  const en = `${bound} bound to them (${list.join(', ')}); without another channel: ${stopped}. `;
-  return [zh, en] as const;
+  const limited = keys.length === 1 ? '1 key is' : `${keys.length} keys are`;
+  return [
+    `${keys.length} 个令牌绑定了这些渠道（${list.join('、')}），其中 ${stopped} 个将无可用渠道。`,
+    `${limited} limited to them (${list.join(', ')}); without another channel: ${stopped}. `,
+  ] as const;
 };
 export const rm = removal('channel.delete', selectedChannels, ['渠道', 'channel'], ({ name }) => name, boundKeys);
 

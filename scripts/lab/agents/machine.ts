@@ -117,8 +117,7 @@ export function startWatch(
   };
 }
 
-const isCall = (one: Seen | undefined): boolean =>
-  /^POST .*\/(messages|responses|completions)$/.test(one?.path ?? '');
+const isCall = (one: Seen | undefined): boolean => /^POST .*\/(messages|responses|completions)$/.test(one?.path ?? '');
 
 export const userCode = /\b([A-Z]{4}-[A-Z]{4})\b/;
 

@@ -346,13 +346,6 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'server/relay/admission/blocked-words.ts',
-    line: 'return words.some((word) => lower.includes(word) || (plain !== lower && plain.includes(word)));',
-    before: 'plain !== lower && plain.includes(word)',
-    after: '(plain.includes(word))',
-    reason: 'a second look at the same text finds the same',
-  },
-  {
-    file: 'server/relay/admission/blocked-words.ts',
     line: 'return this.words.some((word) => lower.includes(word) || (plain !== lower && plain.includes(word)));',
     before: 'plain !== lower && plain.includes(word)',
     after: '(plain.includes(word))',

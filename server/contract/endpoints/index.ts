@@ -316,7 +316,7 @@ export const endpoints = [
         others: z.array(z.int()),
       }),
     ),
-    summary: { zh: '绑定到这些渠道的令牌', en: 'Tokens that are bound to these channels' },
+    summary: { zh: '绑定到这些渠道的令牌', en: 'Tokens that are limited to these channels' },
   }),
   endpoint({
     id: 'token.get',

@@ -173,7 +173,7 @@ export const admissionErrors = {
     4,
     'client',
     '该令牌绑定的渠道 {channels} 均已删除，请联系管理员重新设置',
-    'The channels that this API key is bound to ({channels}) have been deleted. Contact the administrator',
+    'The channels that this API key is limited to ({channels}) have been deleted. Contact the administrator',
   ),
   channel_pin_unbound: row(
     403,

@@ -193,10 +193,10 @@ export const modelsOptions = {
     fallback: '0',
     tab: 'models',
     panel: 'global',
-    label: { zh: '非流式保活间隔（秒）', en: 'Blanks before whole answers after (seconds)' },
+    label: { zh: '非流式保活间隔（秒）', en: 'Blanks before answers that are not streamed (seconds)' },
     help: {
       zh: '非流式对话等待这么久后，在 JSON 之前发送空格，避免代理超时；此后出现的错误以状态码 200 返回。0 为不发。',
-      en: 'A chat that is not streamed gets blanks before its JSON, so that no proxy ends it; an error after them has status 200. 0 sends none.',
+      en: 'After so long, so that no proxy ends a waiting chat; an error after the first blank has status 200. 0 sends none.',
     },
   }),
   'general_setting.responses_sockets': option({

@@ -35,7 +35,8 @@ export function createCacheRates({ database }: { readonly database: Database }) 
     }
     if (by === 'model') return ({ key }) => String(key);
     const texts = await logs.textsOf(found.map(({ user_id, key }) => [user_id, Number(key)]));
-    return ({ user_id: user, key }) => (Number(key) === 0 ? '' : texts(user, Number(key)));
+    const names = new Map(found.map((row, at) => [row, texts[at] ?? '']));
+    return (row) => (Number(row.key) === 0 ? '' : (names.get(row) ?? ''));
   };
 
   /** @param filter its type is that of charges. */

@@ -92,7 +92,7 @@ export function createStatements(deps: StatementsDeps) {
   const named = async (found: readonly LogShare[], by: ShareKind, userId: number | undefined) => {
     if (by === 'project') {
       const texts = await repository.textsOf(found.map(({ user_id, id }) => [user_id, id]));
-      return found.map((share) => ({ share, id: 0, user: share.user_id, name: texts(share.user_id, share.id) }));
+      return found.map((share, at) => ({ share, id: 0, user: share.user_id, name: texts[at] ?? '' }));
     }
     if (by === 'user') return found.map((share) => ({ share, id: share.user_id, user: share.user_id, name: '' }));
     const keys = await repository.keysNamed([...new Set(found.map(({ id }) => id))]);

@@ -140,8 +140,7 @@ export const logHandlers: HandlersOf<
     return groups.map((group) => ({ ...group, username: '' }));
   },
   'log.cache': ({ services, input }) => services.cacheRates(filterOf(input), input.by),
-  'log.self_cache': ({ services, input, actor }) =>
-    services.cacheRates(ownFilterOf(input, actor.userId), input.by),
+  'log.self_cache': ({ services, input, actor }) => services.cacheRates(ownFilterOf(input, actor.userId), input.by),
   'log.conversation': ({ services, input: { session, username = '' } }) =>
     services.conversations(session, username === '' ? {} : { name: username }),
   'log.self_conversation': ({ services, input, actor }) => services.conversations(input.session, { id: actor.userId }),
