@@ -71,7 +71,7 @@ export const alertOptions = {
     label: { zh: '缓存命中率告警的最少请求数', en: 'Requests before a cache alert' },
     help: {
       zh: '渠道过去 24 小时的缓存命中率降到此前七天的一半及以下，且两段时间都至少有这么多请求时提醒，0 为不提醒。',
-      en: "Alerts when a channel's hit rate of 24 hours is at most half of the seven days before, with at least so many requests in each. 0 = off.",
+      en: "Alerts when a channel's hit rate of a day is half that of the week before, if both have as many requests. 0 = off.",
     },
   }),
   'alert_setting.balance_limit': option({
