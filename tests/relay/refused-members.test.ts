@@ -362,7 +362,7 @@ test('relay threads count attempts together, and several machines have a part ea
 });
 
 test('a request leaves out what holds for all, what its conversation met and what the attempt tries, each once', () => {
-  const member = (path: string) => ({ protocol: 'openai-chat', path: [path] }) as unknown as Removable;
+  const member = (name: string) => ({ row: { dialect: 'openai-chat', member: name }, value: null }) as Removable;
   const [seed, top, user] = [member('seed'), member('top_p'), member('user')];
   const learnt = new LearntMembers({
     now: () => 0,

@@ -19,6 +19,10 @@ export function copyTree(root: string): Copy {
     cpSync(join(root, path), target, { force: true });
   }
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
+  writeFileSync(
+    join(dir, 'tsconfig.mutants.json'),
+    JSON.stringify({ extends: './tsconfig.json', include: ['server', 'db', 'web', 'cli'] }),
+  );
   return {
     dir,
     async during(texts, work) {

@@ -1,7 +1,4 @@
 /** Which changes the type checker notices: many at a time, those of one file far enough apart to assign each error to its change. */
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { importsOf } from '../../house/imports.ts';
 import type { Copy } from './copy.ts';
 import { applied, type Mutant } from './mutants.ts';
 
@@ -31,22 +28,6 @@ const narrowed = (mutant: Mutant): Mutant => ({
   after: mutant.after + '\n'.repeat(mutant.before.split('\n').length - 1),
 });
 
-/** The checker looks at the changed files, at those that import one of them, and at the declarations. */
-function writeConfig(dir: string, changed: readonly string[], importers: ReadonlyMap<string, readonly string[]>): void {
-  const files = new Set(['db/better-sqlite3.d.ts', 'web/vite-env.d.ts']);
-  for (const file of changed) for (const one of [file, ...(importers.get(file) ?? [])]) files.add(one);
-  const config = { extends: './tsconfig.json', include: [], files: [...files] };
-  writeFileSync(join(dir, 'tsconfig.mutants.json'), JSON.stringify(config));
-}
-
-function importersIn(dir: string): ReadonlyMap<string, readonly string[]> {
-  const importers = new Map<string, string[]>();
-  for (const path of new Bun.Glob('{server,db,web,cli}/**/*.{ts,tsx}').scanSync({ cwd: dir }))
-    for (const target of importsOf(path, readFileSync(join(dir, path), 'utf8')))
-      importers.set(target, [...(importers.get(target) ?? []), path]);
-  return importers;
-}
-
 /** @param onJudged after each run: those that it judged, and which of them are wrong. @returns ids of those noticed. */
 export async function typeErrors(
   copy: Copy,
@@ -55,8 +36,6 @@ export async function typeErrors(
   onJudged: (judged: readonly Mutant[], wrong: ReadonlySet<string>, left: number) => void,
 ): Promise<ReadonlySet<string>> {
   const wrong = new Set<string>();
-  if (mutants.length === 0) return wrong;
-  const importers = importersIn(copy.dir);
   for (let left = [...mutants]; left.length > 0; ) {
     const batch = batchOf(left);
     const files = [...new Set(batch.map(({ file }) => file))];
@@ -65,7 +44,6 @@ export async function typeErrors(
         (file) => [file, applied(textOf(file), batch.filter((mutant) => mutant.file === file).map(narrowed))] as const,
       ),
     );
-    writeConfig(copy.dir, files, importers);
     const output = await copy.during(texts, async () => {
       const child = Bun.spawn(
         [process.execPath, 'node_modules/.bin/tsc', '-p', 'tsconfig.mutants.json', '--pretty', 'false'],
