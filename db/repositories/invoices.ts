@@ -14,14 +14,17 @@ export interface InvoiceFilter {
   /** Number of the document or of its order, or a username. */
   readonly keyword?: string | undefined;
   readonly kind?: string | undefined;
+  /** By the site's calendar, as in the number. */
+  readonly year?: number | undefined;
 }
 
 export function createInvoicesRepository({ query }: Database) {
   const withUser = () => query.selectFrom('invoices').leftJoin('users', 'users.id', 'invoices.user_id');
-  const found = ({ userId, keyword = '', kind = '' }: InvoiceFilter) =>
+  const found = ({ userId, keyword = '', kind = '', year }: InvoiceFilter) =>
     withUser()
       .$if(userId !== undefined, (q) => q.where('invoices.user_id', '=', userId as number))
       .$if(kind !== '', (q) => q.where('invoices.kind', '=', kind))
+      .$if(year !== undefined, (q) => q.where('invoices.year', '=', year as number))
       .$if(keyword !== '', (q) =>
         q.where((eb) =>
           eb.or([
@@ -60,6 +63,15 @@ export function createInvoicesRepository({ query }: Database) {
         .executeTakeFirstOrThrow();
       return { rows, total };
     },
+    /** Newest first, below an id. */
+    older: (filter: InvoiceFilter, before: number | undefined, limit: number): Promise<InvoiceRow[]> =>
+      found(filter)
+        .selectAll('invoices')
+        .select('users.username')
+        .$if(before !== undefined, (q) => q.where('invoices.id', '<', before as number))
+        .orderBy('invoices.id', 'desc')
+        .limit(limit)
+        .execute(),
     buyer: (userId: number): Promise<BuyerRow | undefined> =>
       query.selectFrom('buyers').selectAll().where('user_id', '=', userId).executeTakeFirst(),
     saveBuyer: async (row: BuyerRow): Promise<void> => {

@@ -436,7 +436,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     logs,
     conversations: createConversations(deps),
     cacheRates: createCacheRates(deps),
-    statements: createStatements({ ...deps, options, users, tokens, logs }),
+    statements: createStatements({ ...deps, options, users, tokens, logs, invoices }),
     pricing,
     proposals: createProposals({
       ...{ options, pricing, fetch: guardedFetch, now: deps.now },

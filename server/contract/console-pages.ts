@@ -35,6 +35,7 @@ export const consolePages = [
   '/setting',
   '/topup',
   '/statement',
+  '/invoice',
   '/personal',
 ] as const;
 

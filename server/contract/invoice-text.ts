@@ -5,7 +5,7 @@ import { textIn } from './language.ts';
 import { formatQuota } from './pricing/format.ts';
 
 /** `7.30` of 730, `-7.30` of -730. @param minor smallest units in one. */
-function amountText(money: number, minor: number): string {
+export function amountText(money: number, minor: number): string {
   const digits = String(minor).length - 1;
   return `${money < 0 ? '-' : ''}${Math.floor(Math.abs(money) / minor)}${
     digits === 0 ? '' : `.${String(Math.abs(money) % minor).padStart(digits, '0')}`

@@ -1,8 +1,26 @@
 /** A bill of one calendar month (UTC) by model and day: of a user, a key, a label of keys, a project, or the channels of a tag. Pure. */
 import * as z from 'zod/mini';
+import { buyerShape } from './invoice.ts';
 
 const int = z.int();
 const sums = { requests: int, prompt_tokens: int, completion_tokens: int, quota: int };
+
+/** What a site that bills afterwards asks for a user's month. */
+const statementBillShape = z.object({
+  seller: buyerShape,
+  buyer: buyerShape,
+  /** Cents of a dollar, tax included, and its parts. */
+  gross: int,
+  net: int,
+  tax: int,
+  /** '' = no tax is named. */
+  tax_name: z.string(),
+  /** Percent as it was set: `19`; '' = no tax is named. */
+  tax_rate: z.string(),
+  /** At the foot. */
+  note: z.string(),
+});
+export type StatementBill = z.infer<typeof statementBillShape>;
 
 export const statementShape = z.object({
   /** `2026-11`. */
@@ -22,6 +40,8 @@ export const statementShape = z.object({
   /** Days with charges, oldest first, the dearest model first. What was given back for failed work is a negative line of the day of its refund. */
   lines: z.array(z.object({ /** `2026-11-03` */ day: z.string(), model: z.string(), refund: z.boolean(), ...sums })),
   total: z.object(sums),
+  /** null = what was used has been paid for: no tax is named. */
+  bill: z.nullable(statementBillShape),
   /** Every charge of the month recomputed from its own row; null = not asked for. */
   check: z.nullable(z.object({ checked: int, unequal: int })),
 });
@@ -54,6 +74,31 @@ export type StatementShares = z.infer<typeof statementSharesShape>;
 
 export type Statement = z.infer<typeof statementShape>;
 export type StatementLine = Statement['lines'][number];
+
+/** A model's share of the month; what was given back stands apart. */
+export type StatementModel = Omit<StatementLine, 'day'>;
+
+/** The month by model, the dearest first. */
+export function modelsOf(lines: readonly StatementLine[]): readonly StatementModel[] {
+  const models = new Map<string, StatementModel>();
+  for (const { day: _, ...line } of lines) {
+    const name = `${line.refund} ${line.model}`;
+    const before = models.get(name);
+    models.set(
+      name,
+      before === undefined
+        ? line
+        : {
+            ...line,
+            requests: before.requests + line.requests,
+            prompt_tokens: before.prompt_tokens + line.prompt_tokens,
+            completion_tokens: before.completion_tokens + line.completion_tokens,
+            quota: before.quota + line.quota,
+          },
+    );
+  }
+  return [...models.values()].sort((one, other) => other.quota - one.quota);
+}
 
 /** @returns epoch seconds of its ends; null = no month. */
 export function monthRange(month: string): { readonly from: number; readonly to: number } | null {

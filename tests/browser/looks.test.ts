@@ -286,28 +286,80 @@ test('a statement in quota has every digit, and its lines add up to the total', 
   expect(lines.reduce((sum, one) => sum + one, 0)).toBe(total);
 });
 
-test('on paper the total stands once after the last row, and nothing of the screen is printed', async () => {
+test('on paper there is the document alone, its head on each sheet, its total once in each part, and no row is cut', async () => {
   await inside.open('statement');
   await page.emulateMedia({ media: 'print' });
-  const foot = await page.locator('.statement tfoot').evaluate((one) => getComputedStyle(one).display);
-  expect(foot).toBe('table-row-group');
   const printed = await page.evaluate(() =>
-    [...document.querySelectorAll('button, [role="combobox"], nav, header, h1')]
-      .filter((one) => one.checkVisibility() && one.closest('.statement') === null)
+    [...document.querySelectorAll('#root *')]
+      .filter((one) => one.checkVisibility() && one.closest('.paper') === null && one.querySelector('.paper') === null)
       .map((one) => one.outerHTML.slice(0, 80)),
   );
   expect(printed).toEqual([]);
-  // The heading, the columns and the edge of the paper have one left side, and no rule of the frame beside them.
+  const styles = await page.evaluate(() => {
+    const of = (selector: string) => getComputedStyle(document.querySelector(selector) ?? document.body);
+    return {
+      heads: of('.paper thead').display,
+      rows: of('.paper tbody tr').breakInside,
+      annex: of('.paper-annex').breakBefore,
+      due: `${of('.paper-due > th').borderBottomStyle} ${of('.paper-due > th').borderBottomWidth}`,
+      ink: of('.paper').backgroundColor,
+    };
+  });
+  expect(styles).toEqual({
+    ...{ heads: 'table-header-group', rows: 'avoid', annex: 'page', due: 'double 3px', ink: 'rgb(255, 255, 255)' },
+  });
+  // A foot of a table would be repeated on each sheet.
+  expect(await page.locator('.paper tfoot').count()).toBe(0);
+  expect(await page.locator('.paper-due').count()).toBe(2);
+  // The heading, the columns and the edge of the paper have one left side.
   const sides = await page.evaluate(() =>
-    ['.statement', '.statement header', '.statement tbody th', '.statement tbody td:first-child'].map((one) => {
+    ['.paper', '.paper h2', '.paper caption', '.paper tbody th', '.paper thead th'].map((one) => {
       const range = document.createRange();
       range.selectNodeContents(document.querySelector(one) ?? document.body);
       return Math.round(range.getBoundingClientRect().left / 4);
     }),
   );
   expect(new Set(sides)).toEqual(new Set([0]));
-  await page.screenshot({ path: join(shots, 'look-paper.png'), fullPage: true });
   await page.emulateMedia({ media: 'screen' });
+});
+
+test('long names in Chinese and Latin stay within the sheet, on A4 and on Letter', async () => {
+  const long = 'accounts/somebody/models/a-name-that-goes-on-and-on-and-on-without-an-end-2026-11-30-preview-instruct';
+  const lines = Array.from({ length: 90 }, (_, at) => ({
+    ...{
+      day: `2026-11-${String(1 + (at % 30)).padStart(2, '0')}`,
+      model: at < 30 ? long : `模型${at % 7}`,
+      refund: false,
+    },
+    ...{ requests: 123_456, prompt_tokens: 1_234_567_890, completion_tokens: 123_456_789, quota: 12_345_678_901 },
+  }));
+  const total = { requests: 9e6, prompt_tokens: 9e10, completion_tokens: 9e9, quota: 9e11 };
+  await page.route('**/api/statement/?*', async (route) => {
+    const { data } = (await (await route.fetch()).json()) as { data: object };
+    const name = `${'上海某某信息科技发展股份有限公司'.repeat(3)} ${long}`;
+    await route.fulfill({ json: { success: true, message: '', data: { ...data, name, lines, total } } });
+  });
+  await inside.open('statement');
+  await page.emulateMedia({ media: 'print' });
+  // Widths of what is printable, at 96 dots an inch.
+  for (const [format, width] of [
+    ['A4', 680],
+    ['Letter', 702],
+  ] as const) {
+    await page.setViewportSize({ width, height: 900 });
+    const beyond = await page.evaluate(() => {
+      const edge = document.querySelector('.paper')?.getBoundingClientRect().right ?? 0;
+      return [...document.querySelectorAll('.paper *')]
+        .filter((one) => one.checkVisibility() && one.getBoundingClientRect().right > edge + 1)
+        .map((one) => one.textContent);
+    });
+    expect([format, beyond]).toEqual([format, []]);
+    const pdf = (await page.pdf({ path: join(shots, `paper-${format}.pdf`), format })).toString('latin1');
+    expect((pdf.match(/\/Type\s*\/Page\b/g) ?? []).length).toBeGreaterThan(3);
+  }
+  await page.emulateMedia({ media: 'screen' });
+  await page.unroute('**/api/statement/?*');
+  await page.setViewportSize({ width: 1280, height: 900 });
 });
 
 test('code is in a font of one width, and everything that floats in the font of the page', async () => {

@@ -1,4 +1,5 @@
 /** Invoices over the API: made with a payment, read by whom they concern, corrected by a refund. */
+import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Invoice, InvoiceRow } from '../../server/contract/invoice.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
@@ -225,4 +226,51 @@ test('an invoice outlives its user, for administrators', async () => {
   const { number } = await invoiceOf(await pay(carol.id));
   await api.gateway.database.query.updateTable('users').set({ deleted_at: 1 }).where('id', '=', carol.id).execute();
   expect((await send('GET', `/api/invoice/${number}`)).data).toMatchObject({ number, buyer: { username: 'carol' } });
+});
+
+test('invoices are exported as a table for the books: one’s own, and of all, of one user or one year for administrators', async () => {
+  const dora = await api.addUser('dora', 1);
+  await send('PUT', '/api/invoice/buyer', { name: '=cmd()', address: 'Weg 1\nBerlin', tax_id: 'DE2' }, dora.headers);
+  const trade = await pay(dora.id);
+  const { number, date } = await invoiceOf(trade);
+  await send('POST', '/api/user/topup/refund', { trade_no: trade, money: '23.00' });
+  const table = async (query: string, headers = root) => {
+    const bytes = await (
+      await fetch(`${api.base}/api/invoice/export${query}`, { headers: { ...headers, 'accept-language': 'en' } })
+    ).bytes();
+    const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+    expect(text.startsWith('\uFEFF')).toBe(true);
+    return parse(text, { bom: true, columns: true }) as Record<string, string>[];
+  };
+  const rows = await table('', dora.headers);
+  expect(rows.map((row) => [row.Number?.slice(0, 3), row.Corrects, row.Net, row['Tax amount'], row.Total])).toEqual([
+    ['CN-', number, '-19.33', '-3.67', '-23.00'],
+    ['INV', '', '61.34', '11.66', '73.00'],
+  ]);
+  expect(rows[1]).toMatchObject({
+    ...{ Number: number, Date: date, Order: trade, Method: 'stripe', User: 'dora', Buyer: "'=cmd()", Currency: 'USD' },
+    ...{ "Buyer's address": 'Weg 1, Berlin', "Buyer's tax number": 'DE2', Tax: 'VAT', 'Tax rate (percent)': '19' },
+  });
+  expect(await table(`?user=${dora.id}`)).toEqual(rows);
+  expect(await table('?keyword=dora')).toEqual(rows);
+  expect(await table(`?user=${dora.id}&kind=invoice`)).toEqual(rows.slice(1));
+  expect(await table(`?all=true&user=${dora.id}&year=${date.slice(0, 4)}`)).toEqual(rows);
+  expect(await table('?all=true&year=1999')).toEqual([]);
+  const { total } = (await send('GET', '/api/invoice/?p=1')).data as { total: number };
+  expect(await table('?all=true')).toHaveLength(total);
+  for (const query of ['?all=true', '?keyword=dora', `?user=${dora.id}`]) {
+    const { body } = await api.send('GET', `/api/invoice/export${query}`, undefined, bob.headers);
+    expect([query, (body as { code?: string }).code]).toEqual([query, 'role_too_low']);
+  }
+});
+
+test('a list of invoices is narrowed to a year of the site’s calendar', async () => {
+  const year = (await invoiceOf(await pay(bob.id))).date.slice(0, 4);
+  const total = async (query: string, headers = root) =>
+    ((await send('GET', `/api/invoice/${query}`, undefined, headers)).data as { total: number }).total;
+  const all = await total('');
+  expect(all).toBeGreaterThan(0);
+  expect([await total(`?year=${year}`), await total('?year=1999')]).toEqual([all, 0]);
+  expect(await total('self?year=1999', bob.headers)).toBe(0);
+  expect(await total(`self?year=${year}`, bob.headers)).toBeGreaterThan(0);
 });

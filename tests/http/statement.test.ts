@@ -398,3 +398,35 @@ test('the bills of who ranks as high are not read by an administrator, not by th
   for (const query of [`user=${admin.id}`, `token=${key}`])
     expect(await ask(query, root)).toMatchObject({ success: true });
 });
+
+test('a site that bills afterwards names seller, buyer and tax in a user’s whole month, and any other names none', async () => {
+  const get = async (query: string) =>
+    ((await api.send('GET', `/api/statement/?${query}`, undefined, root)).body as { data: Statement }).data;
+  const month = `month=2026-11&user=${ann.id}`;
+  const set = async (options: Readonly<Record<string, string>>) => {
+    for (const [name, value] of Object.entries(options)) await api.gateway.option(name, value);
+  };
+  await set({ 'invoice.seller_name': 'Acme Ltd.', 'invoice.tax_rate': '19', 'invoice.note': 'Due in 14 days.' });
+  expect((await get(month)).bill).toBeNull();
+  // So that a few requests come to more than a cent.
+  await set({ 'invoice.statement_bills': 'true', QuotaPerUnit: '1000' });
+  await api.send('PUT', '/api/invoice/buyer', { name: 'Ann GmbH' }, ann.headers);
+  const { bill, total } = await get(month);
+  expect(bill).toMatchObject({
+    ...{ seller: { name: 'Acme Ltd.' }, buyer: { name: 'Ann GmbH' }, tax_name: 'VAT', tax_rate: '19' },
+    ...{ gross: Math.round((total.quota * 100) / 1000), note: 'Due in 14 days.' },
+  });
+  expect(bill?.gross).toBeGreaterThan(0);
+  expect((bill?.net ?? 0) + (bill?.tax ?? 0)).toBe(bill?.gross);
+  expect(bill?.net).toBe(Math.round((bill?.gross ?? 0) / 1.19));
+  // A part of what is billed is no bill, and neither is a site's that names no seller or shows no currency.
+  expect((await get(`month=2026-11&token=${keys.ci}`)).bill).toBeNull();
+  expect((await get('month=2026-11&tag=dear')).bill).toBeNull();
+  await set({ 'invoice.tax_rate': '0' });
+  expect((await get(month)).bill).toMatchObject({ tax: 0, net: bill?.gross, tax_name: '', tax_rate: '' });
+  for (const off of [{ DisplayInCurrencyEnabled: 'false' }, { 'invoice.seller_name': '' }]) {
+    await set({ DisplayInCurrencyEnabled: 'true', 'invoice.seller_name': 'Acme Ltd.', ...off });
+    expect((await get(month)).bill).toBeNull();
+  }
+  await set({ DisplayInCurrencyEnabled: 'true', 'invoice.statement_bills': 'false', QuotaPerUnit: '500000' });
+});

@@ -1200,6 +1200,7 @@ export const filled: Answers = {
       },
     ],
     total: { requests: 13, prompt_tokens: 42_000, completion_tokens: 900, quota: 0.4 * unit },
+    bill: null,
     check: { checked: 13, unequal: 0 },
   }),
   'statement.shares': ({ month, by }) => ({
@@ -1544,7 +1545,7 @@ export const empty: Answers = {
   'traffic.channels': [],
   'statement.get': {
     ...{ month: '2026-11', from: 0, to: 0, of: 'user', id: 7, name: 'Mira', username: 'mira', site: '' },
-    ...{ in_currency: true, quota_per_unit: unit, lines: [], check: null },
+    ...{ in_currency: true, quota_per_unit: unit, lines: [], check: null, bill: null },
     total: { requests: 0, prompt_tokens: 0, completion_tokens: 0, quota: 0 },
   },
   'alert.list': { targets: [], alerts: [] },

@@ -9,7 +9,7 @@ const now = Date.UTC(2026, 10, 11);
 const self = { ...reader(1), quota: 5_000_000, used_quota: 9_000_000, request_count: 3 };
 const order = {
   ...{ id: 1, trade_no: 'T1', payment_method: 'stripe', money: 5, currency: 'usd', quota: 2_500_000 },
-  ...{ create_time: 1_795_000_000, status: 'success' },
+  ...{ create_time: 1_795_000_000, status: 'success', refunded: '0.00', invoice: '' },
 };
 
 beforeEach(async () => {
@@ -68,7 +68,13 @@ test.each([
   const { orderColumns } = await import('../../web/features/orders/order-columns.tsx');
   const { DataTable } = await import('../../web/components/table/data-table.tsx');
   const money = (quota: number | undefined) => `$${((quota ?? 0) / 500_000).toFixed(2)}`;
-  const columns = orderColumns({ t: i18next.t, money, mayCredit: true, onCredit: () => undefined });
+  const columns = orderColumns({
+    t: i18next.t,
+    money,
+    mayCredit: true,
+    onCredit: () => undefined,
+    onRefund: () => undefined,
+  });
   const list = { pending: false, failure: null };
   const row = {
     ...{ id: 1, user_id: 7, username: 'mira', trade_no: 'T1', payment_method: 'stripe', amount: 10, money: '5.00' },
@@ -85,5 +91,5 @@ test.each([
 
 test('the figures of an order end its row, apart from its state', async () => {
   const heads = [...(await wallet(0)).matchAll(/<th scope="col"[^>]*>([^<]*)/g)].map(([, head]) => head);
-  expect(heads).toEqual(['时间', '订单号', '方式', '状态', '支付金额', '到账额度']);
+  expect(heads).toEqual(['时间', '订单号', '方式', '发票', '状态', '支付金额', '到账额度']);
 });

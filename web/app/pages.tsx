@@ -258,6 +258,11 @@ export const pages: readonly Page[] = [
     navigation: { icon: 'receipt', label: 'statement.title', group: 'nav.personal' },
   },
   {
+    path: '/invoice',
+    load: async () => (await import('../features/invoices/invoice-page.tsx')).InvoicePage,
+    needs: Role.user,
+  },
+  {
     path: '/personal',
     load: async () => (await import('../features/personal/profile-page.tsx')).ProfilePage,
     needs: Role.user,

@@ -4,6 +4,16 @@ import { currentLanguage } from './i18n.ts';
 /** A count, with its thousands apart. */
 export const grouped = (value: number): string => new Intl.NumberFormat(currentLanguage()).format(value);
 
+/** `$12345.60` as `$12,345.60`, `1234567` as `1,234,567`. */
+export const withThousands = (amount: string): string =>
+  amount.replace(/^-?\$?\d{4,}/, (start) => start.replace(/\d+/, (digits) => grouped(Number(digits))));
+
+/** @param month `2026-11`. */
+export const monthName = (month: string, language: string): string =>
+  new Intl.DateTimeFormat(language, { year: 'numeric', month: 'long', timeZone: 'UTC' }).format(
+    Date.parse(`${month}-01`),
+  );
+
 /** A share of all: 99.5%, below one percent 0.38%. */
 export function percentText(share: number): string {
   const size = Math.abs(share * 100);

@@ -10,12 +10,14 @@ import connect from './en/connect.json';
 import dashboard from './en/dashboard.json';
 import device from './en/device.json';
 import failure from './en/failure.json';
+import invoices from './en/invoices.json';
 import login from './en/login.json';
 import logs from './en/logs.json';
 import nav from './en/nav.json';
 import nodes from './en/nodes.json';
 import orders from './en/orders.json';
 import palette from './en/palette.json';
+import paper from './en/paper.json';
 import personal from './en/personal.json';
 import playground from './en/playground.json';
 import prices from './en/prices.json';
@@ -46,12 +48,14 @@ export const en = {
   dashboard,
   device,
   failure,
+  invoices,
   login,
   logs,
   nav,
   nodes,
   orders,
   palette,
+  paper,
   personal,
   playground,
   prices,

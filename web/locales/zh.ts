@@ -10,12 +10,14 @@ import connect from './zh/connect.json';
 import dashboard from './zh/dashboard.json';
 import device from './zh/device.json';
 import failure from './zh/failure.json';
+import invoices from './zh/invoices.json';
 import login from './zh/login.json';
 import logs from './zh/logs.json';
 import nav from './zh/nav.json';
 import nodes from './zh/nodes.json';
 import orders from './zh/orders.json';
 import palette from './zh/palette.json';
+import paper from './zh/paper.json';
 import personal from './zh/personal.json';
 import playground from './zh/playground.json';
 import prices from './zh/prices.json';
@@ -46,12 +48,14 @@ export const zh = {
   dashboard,
   device,
   failure,
+  invoices,
   login,
   logs,
   nav,
   nodes,
   orders,
   palette,
+  paper,
   personal,
   playground,
   prices,

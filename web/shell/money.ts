@@ -1,7 +1,7 @@
 /** Amounts as this site shows them: its unit, and currency or short numbers. */
 import { useCallback } from 'react';
 import { formatQuota, type MoneyDetails, type MoneyForm } from '../../server/contract/pricing/format.ts';
-import { grouped } from '../lib/format.ts';
+import { withThousands } from '../lib/format.ts';
 import { useStatus } from './status.ts';
 
 export type Money = (quota: number | undefined, form?: MoneyForm) => string;
@@ -13,9 +13,9 @@ export function useMoneyDetails(): MoneyDetails | null {
   return unit === undefined ? null : { inCurrency: status?.display_in_currency !== false, quotaPerUnit: unit };
 }
 
-/** `$12345.60` as `$12,345.60`, `1234567` as `1,234,567`. */
-const withThousands = (amount: string): string =>
-  amount.replace(/^-?\$?\d{4,}/, (start) => start.replace(/\d+/, (digits) => grouped(Number(digits))));
+/** @param details of the site, or of a document that was made when they were so. */
+export const amountIn = (quota: number, details: MoneyDetails, form: MoneyForm): string =>
+  withThousands(formatQuota(quota, details, form));
 
 /** What is not known reads as a dash, never as nothing. Stable while the site's facts are. */
 export function useMoney(): Money {
@@ -25,7 +25,7 @@ export function useMoney(): Money {
     (quota, form = 'short') =>
       quota === undefined || inCurrency === undefined || unit === undefined
         ? '–'
-        : withThousands(formatQuota(quota, { inCurrency, quotaPerUnit: unit }, form)),
+        : amountIn(quota, { inCurrency, quotaPerUnit: unit }, form),
     [inCurrency, unit],
   );
 }

@@ -3,6 +3,7 @@ import { type Buyer, invoiceKinds } from '../../../server/contract/invoice.ts';
 import { invoiceLines } from '../../../server/contract/invoice-text.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { listOf } from '../../parts/list-output.ts';
+import { wholeNumber } from '../../parts/numbers.ts';
 
 export const list = listOf('invoice.list', {
   columns: () => ({
@@ -14,7 +15,11 @@ export const list = listOf('invoice.list', {
     corrects: 'corrects',
   }),
   key: 'number',
-  input: (flags) => ({ keyword: text(flags.user), kind: invoiceKinds.find((one) => one === flags.kind) }),
+  input: (flags) => ({
+    keyword: text(flags.user),
+    kind: invoiceKinds.find((one) => one === flags.kind),
+    year: wholeNumber(text(flags.year), '--year'),
+  }),
   limit: 20,
   own: { id: 'invoice.list_self', others: ['user'] },
 });

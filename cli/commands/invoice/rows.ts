@@ -8,9 +8,10 @@ export const invoiceRows: readonly CommandRow[] = [
     flags: [
       { flag: '--user <name>', zh: '用户', en: 'of one user' },
       { flag: '--kind <word>', zh: '种类：invoice、credit_note', en: 'kind: invoice, credit_note' },
+      { flag: '--year <year>', zh: '年份，如 2026', en: 'year, such as 2026' },
       { flag: '--limit <n>', zh: '条数（默认 20）', en: 'rows (default 20)' },
     ],
-    examples: ['invoice list', 'invoice list --user alice --json'],
+    examples: ['invoice list', 'invoice list --user alice --json', 'invoice list --year 2026 --output csv'],
     load: async () => (await import('./invoice.ts')).list,
   },
   {

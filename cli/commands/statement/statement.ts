@@ -1,5 +1,6 @@
 /** A month's bill. */
 import { AppError } from '../../../server/contract/errors.ts';
+import { amountText } from '../../../server/contract/invoice-text.ts';
 import { type ShareKind, shareKinds } from '../../../server/contract/statement.ts';
 import { statementCsv } from '../../../server/contract/statement-csv.ts';
 import { statementFocus } from '../../../server/contract/statement-focus.ts';
@@ -80,6 +81,13 @@ export const statement: CommandRun = async (context, flags) => {
       ],
       (line) => `${line.day} ${line.model}`,
     );
+  if (found.bill !== null) {
+    const { gross, net, tax, tax_name: name, tax_rate: rate } = found.bill;
+    const dollars = (cents: number): string => `$${amountText(cents, 100)}`;
+    const parts =
+      rate === '' ? '' : ` (${context.say('不含税', 'net')} ${dollars(net)}, ${name} ${rate}% ${dollars(tax)})`;
+    context.output.note(context.say(`应付 ${dollars(gross)}${parts}`, `amount due ${dollars(gross)}${parts}`));
+  }
   if (found.check === null) return;
   const { checked, unequal } = found.check;
   context.output.note(

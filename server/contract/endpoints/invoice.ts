@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { page } from '../entities.ts';
 import { buyerShape, invoiceKinds, invoiceRowShape, invoiceShape } from '../invoice.ts';
-import { number, oneOf, text } from './fields.ts';
+import { number, oneOf, text, toggle } from './fields.ts';
 
 const pagination = { p: number, page_size: number };
 
@@ -13,7 +13,7 @@ export const invoiceEndpoints = [
     method: 'GET',
     path: '/api/invoice/self',
     access: 'user',
-    input: z.object({ ...pagination, kind: oneOf(invoiceKinds) }),
+    input: z.object({ ...pagination, kind: oneOf(invoiceKinds), year: number }),
     output: page(invoiceRowShape),
     summary: { zh: '自己的发票', en: 'Own invoices and credit notes' },
   }),
@@ -22,9 +22,20 @@ export const invoiceEndpoints = [
     method: 'GET',
     path: '/api/invoice/',
     access: 'admin',
-    input: z.object({ ...pagination, keyword: text, user: number, kind: oneOf(invoiceKinds) }),
+    input: z.object({ ...pagination, keyword: text, user: number, kind: oneOf(invoiceKinds), year: number }),
     output: page(invoiceRowShape),
     summary: { zh: '发票', en: 'Invoices and credit notes' },
+  }),
+  endpoint({
+    id: 'invoice.export',
+    method: 'GET',
+    path: '/api/invoice/export',
+    access: 'user',
+    /** The caller's own; those of others and `keyword` are for administrators. `all` = of everybody. */
+    input: z.object({ keyword: text, user: number, kind: oneOf(invoiceKinds), year: number, all: toggle }),
+    output: z.unknown(),
+    envelope: 'file',
+    summary: { zh: '导出发票（CSV）', en: 'Invoices and credit notes as CSV' },
   }),
   endpoint({
     id: 'invoice.buyer',

@@ -1,5 +1,5 @@
 /** What invoices say of the site that issues them. */
-import { decimal, lines, text, zone } from '../option-kinds.ts';
+import { decimal, lines, text, toggle, zone } from '../option-kinds.ts';
 import { option } from './row.ts';
 
 const place = { tab: 'system', panel: 'invoices', role: 100 } as const;
@@ -52,6 +52,16 @@ export const invoiceOptions = {
     fallback: '',
     label: { zh: '发票附注', en: 'Note on invoices' },
     help: { zh: '印在发票末尾，例如免税依据。', en: 'Stands at the foot, for example why no tax is due.' },
+  }),
+  'invoice.statement_bills': option({
+    ...place,
+    kind: toggle,
+    fallback: 'false',
+    label: { zh: '月度账单为后付费账单', en: 'Statements bill afterwards' },
+    help: {
+      zh: '开启后，用户的月度账单列出开票方、购买方、税额与应付金额。预付费站点请关闭：充值已开具发票。',
+      en: "A user's monthly statement then names seller, buyer, tax and the amount due. Leave it off where people top up first: their orders have invoices.",
+    },
   }),
   'invoice.time_zone': option({
     ...place,

@@ -45,6 +45,12 @@ export function createInvoices(deps: {
     return row === undefined ? noBuyer : { name: row.name, address: row.address, tax_id: row.tax_id };
   };
 
+  const seller = (): Invoice['seller'] => ({
+    name: options.get('invoice.seller_name').trim(),
+    address: options.get('invoice.seller_details').join('\n'),
+    tax_id: options.get('invoice.seller_tax_id').trim(),
+  });
+
   /** @throws AppError not_found */
   const stored = async (number: string): Promise<InvoiceRow> => {
     const row = await repository.find(number.trim().toUpperCase());
@@ -59,8 +65,8 @@ export function createInvoices(deps: {
       user: { readonly id: number; readonly username: string },
       at: number,
     ): Promise<InvoiceDraft | undefined> {
-      const name = options.get('invoice.seller_name').trim();
-      if (name === '') return undefined;
+      const from = seller();
+      if (from.name === '') return undefined;
       const rate = options.get('invoice.tax_rate');
       const taxRate = rate === 0 ? '' : String(rate);
       return {
@@ -70,11 +76,7 @@ export function createInvoices(deps: {
         corrects: '',
         trade_no: order.trade_no,
         method: order.method,
-        seller: {
-          name,
-          address: options.get('invoice.seller_details').join('\n'),
-          tax_id: options.get('invoice.seller_tax_id').trim(),
-        },
+        seller: from,
         buyer: { ...(await buyerOf(user.id)), user_id: user.id, username: user.username },
         currency: order.currency,
         minor: minorUnits(order.currency),
@@ -119,6 +121,18 @@ export function createInvoices(deps: {
       return { items: rows.map(viewOf), page, page_size: size, total };
     },
     buyer: buyerOf,
+    /** As invoices name it from now on; without a name there are none. */
+    seller,
+    /** Line by line, newest first: for a spreadsheet. */
+    async *export(filter: InvoiceFilter): AsyncGenerator<Invoice> {
+      const size = 500;
+      for (let before: number | undefined; ; ) {
+        const rows = await repository.older(filter, before, size);
+        for (const row of rows) yield JSON.parse(row.document) as Invoice;
+        before = rows.at(-1)?.id;
+        if (rows.length < size || before === undefined) return;
+      }
+    },
     /** For invoices to come. @throws AppError params_invalid */
     async saveBuyer(userId: number, change: Partial<Buyer>): Promise<Buyer> {
       const before = await buyerOf(userId);

@@ -3,8 +3,17 @@ import { type Database, forReading } from '../../../db/open.ts';
 import type { LogFilter } from '../../../db/repositories/log-filter.ts';
 import { createLogsRepository, type LogShare } from '../../../db/repositories/logs.ts';
 import { AppError } from '../../contract/errors.ts';
-import { monthAt, monthRange, type ShareKind, type Statement, type StatementShares } from '../../contract/statement.ts';
+import { taxParts } from '../../contract/invoice.ts';
+import {
+  monthAt,
+  monthRange,
+  type ShareKind,
+  type Statement,
+  type StatementBill,
+  type StatementShares,
+} from '../../contract/statement.ts';
 import { labelsIn } from '../../contract/token-fields.ts';
+import type { InvoicesService } from '../invoices/service.ts';
 import type { LogsService } from '../logs/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { TokensService } from '../tokens/service.ts';
@@ -41,6 +50,7 @@ export interface StatementsDeps {
   readonly users: UsersService;
   readonly tokens: TokensService;
   readonly logs: LogsService;
+  readonly invoices: Pick<InvoicesService, 'buyer' | 'seller'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -104,6 +114,23 @@ export function createStatements(deps: StatementsDeps) {
     });
   };
 
+  /** Of a user's month, in dollars rounded to cents; a key's or a tag's is a part of what is billed. */
+  const billOf = async (filter: LogFilter, of: Statement['of'], quota: number): Promise<StatementBill | null> => {
+    const { options, invoices } = deps;
+    const isBilled = options.get('invoice.statement_bills') && options.get('DisplayInCurrencyEnabled');
+    const seller = invoices.seller();
+    if (!isBilled || of !== 'user' || filter.userId === undefined || seller.name === '') return null;
+    const gross = Math.max(0, Math.round((quota * 100) / options.get('QuotaPerUnit')));
+    const rate = options.get('invoice.tax_rate');
+    const parts = rate === 0 ? { net: gross, tax: 0 } : taxParts(gross, rate);
+    return {
+      ...{ seller, buyer: await invoices.buyer(filter.userId), gross, ...parts },
+      tax_name: rate === 0 ? '' : options.get('invoice.tax_name').trim(),
+      tax_rate: rate === 0 ? '' : String(rate),
+      note: options.get('invoice.note').trim(),
+    };
+  };
+
   return {
     /** What each user, key, label or project was charged in a month. @param month as `get`. @throws AppError params_invalid, not_found */
     async shares({ userId }: Pick<StatementScope, 'userId'>, by: ShareKind, month: string): Promise<StatementShares> {
@@ -145,7 +172,8 @@ export function createStatements(deps: StatementsDeps) {
         in_currency: deps.options.get('DisplayInCurrencyEnabled'),
         quota_per_unit: deps.options.get('QuotaPerUnit'),
         lines,
-        total: lines.reduce<Sums>(added, noSums),
+        total,
+        bill: await billOf(filter, subject.of, total.quota),
         check: checked === null ? null : { checked: checked.checked, unequal: checked.unequal },
       };
     },

@@ -6,7 +6,8 @@ import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
 import { minuteTime } from '../../lib/format.ts';
 import type { Money } from '../../shell/money.ts';
-import { methodName } from '../wallet/top-up.tsx';
+import { invoiceLink } from '../invoices/invoice-table.tsx';
+import { methodName } from '../wallet/payment-method.ts';
 import { creditedColumn, OrderState } from './order-state.tsx';
 
 export interface OrderColumnsOptions {
@@ -14,9 +15,16 @@ export interface OrderColumnsOptions {
   readonly money: Money;
   readonly mayCredit: boolean;
   readonly onCredit: (order: TopUpOrder) => void;
+  readonly onRefund: (order: TopUpOrder) => void;
 }
 
-export function orderColumns({ t, money, mayCredit, onCredit }: OrderColumnsOptions): readonly Column<TopUpOrder>[] {
+export function orderColumns({
+  t,
+  money,
+  mayCredit,
+  onCredit,
+  onRefund,
+}: OrderColumnsOptions): readonly Column<TopUpOrder>[] {
   return [
     { id: 'created', header: t('orders.created'), key: true, cell: (row) => minuteTime(row.create_time) },
     {
@@ -58,6 +66,17 @@ export function orderColumns({ t, money, mayCredit, onCredit }: OrderColumnsOpti
       end: true,
       cell: (row) => <OrderState state={row.status} />,
     },
+    {
+      id: 'invoice',
+      from: 1440,
+      header: t('paper.invoice'),
+      cell: (row) =>
+        row.invoice === '' ? (
+          <span className="text-ink-3">–</span>
+        ) : (
+          <Link href={invoiceLink(row.invoice)}>{row.invoice}</Link>
+        ),
+    },
     ...(mayCredit
       ? [
           {
@@ -69,7 +88,7 @@ export function orderColumns({ t, money, mayCredit, onCredit }: OrderColumnsOpti
                 name={row.trade_no}
                 quick={
                   row.status === 'success'
-                    ? []
+                    ? [{ id: 'refund', content: t('invoices.creditNote'), onPick: () => onRefund(row) }]
                     : [{ id: 'complete', content: t('orders.complete'), onPick: () => onCredit(row) }]
                 }
               />

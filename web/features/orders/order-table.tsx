@@ -15,6 +15,7 @@ import { useList } from '../../lib/read.ts';
 import { useUser } from '../../lib/session.ts';
 import { useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
+import { RefundSheet } from '../invoices/refund-sheet.tsx';
 import { orderColumns } from './order-columns.tsx';
 import { states } from './order-state.tsx';
 import { OrderSums } from './order-sums.tsx';
@@ -26,6 +27,7 @@ export function OrderTable() {
   const user = useUser();
   const url = useUrl();
   const [crediting, setCrediting] = useState<TopUpOrder | null>(null);
+  const [refunding, setRefunding] = useState<TopUpOrder | null>(null);
   const pageState = usePageState();
   const { page, size } = pageState;
   const [keyword, status] = [url.get('q'), url.get('status')];
@@ -33,7 +35,13 @@ export function OrderTable() {
     queryKey: ['orders', 'all', page, size, keyword, status],
     queryFn: () => call('wallet.orders', { p: page, page_size: size, keyword, status }),
   });
-  const columns = orderColumns({ t, money, mayCredit: user?.role === Role.root, onCredit: setCrediting });
+  const columns = orderColumns({
+    t,
+    money,
+    mayCredit: user?.role === Role.root,
+    onCredit: setCrediting,
+    onRefund: setRefunding,
+  });
   return (
     <>
       <DataTable
@@ -65,6 +73,7 @@ export function OrderTable() {
         empty={<Empty text={t('orders.none')} command="gateway payment list" />}
       />
       <Pager {...pageState} total={list.data?.total} />
+      {refunding === null ? null : <RefundSheet tradeNo={refunding.trade_no} onClose={() => setRefunding(null)} />}
       {crediting === null ? null : (
         <Confirm
           title={t('orders.completeTitle', { no: crediting.trade_no })}

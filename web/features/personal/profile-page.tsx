@@ -17,6 +17,7 @@ import { grouped } from '../../lib/format.ts';
 import { useRead } from '../../lib/read.ts';
 import { isRoot, roleLabel } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
+import { BuyerCard } from '../invoices/buyer.tsx';
 import { AccessTokens } from './access-tokens.tsx';
 import { Bindings } from './bindings.tsx';
 import { CloseAccount } from './close-account.tsx';
@@ -138,6 +139,9 @@ export function ProfilePage() {
           <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
             <Bindings self={self} />
             <Notifications self={self} />
+            <Boundary>
+              <BuyerCard />
+            </Boundary>
             <Boundary>
               <Invite self={self} />
             </Boundary>

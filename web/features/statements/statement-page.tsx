@@ -4,7 +4,7 @@ import { Fragment, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { Link } from 'wouter';
-import { monthAt, monthRange, type Statement, type StatementLine } from '../../../server/contract/statement.ts';
+import { monthAt, type Statement, type StatementLine } from '../../../server/contract/statement.ts';
 import { Boundary } from '../../components/failure.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { LazyMenu } from '../../components/lazy-menu.tsx';
@@ -14,12 +14,13 @@ import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { download } from '../../lib/download.ts';
-import { grouped } from '../../lib/format.ts';
+import { grouped, monthName } from '../../lib/format.ts';
 import { useNarrow } from '../../lib/narrow.ts';
 import { useRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { type Url, useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
+import { StatementPaper } from '../paper/statement-paper.tsx';
 import { allDivisions, type Division, divisionIn, divisions, Shares } from './shares.tsx';
 
 type StatementScope = Partial<Record<'user' | 'token', number>> & Partial<Record<'tag' | 'label' | 'project', string>>;
@@ -32,11 +33,6 @@ const monthsUntil = (now: number): readonly string[] =>
     const at = new Date(now);
     return monthAt(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() - back, 1));
   });
-
-export const monthName = (month: string, language: string): string =>
-  new Intl.DateTimeFormat(language, { year: 'numeric', month: 'long', timeZone: 'UTC' }).format(
-    (monthRange(month)?.from ?? 0) * 1000,
-  );
 
 function scopeIn(url: Pick<Url, 'get'>): StatementScope {
   const [user, token] = [Number(url.get('user')), Number(url.get('token'))];
@@ -100,7 +96,7 @@ function Totals({ of }: { readonly of: Sums }) {
 function Counts({ of }: { readonly of: Sums }) {
   const { t } = useTranslation();
   return (
-    <span className="block text-[12px] leading-4 font-normal whitespace-normal text-ink-3 sm:hidden print:hidden">
+    <span className="block text-[12px] leading-4 font-normal whitespace-normal text-ink-3 sm:hidden">
       {t('statement.counts', {
         count: of.requests,
         requests: grouped(of.requests),
@@ -138,15 +134,11 @@ function Summary({ statement }: { readonly statement: Statement }) {
 }
 
 export function StatementSheet({ statement, admin }: { readonly statement: Statement; readonly admin: boolean }) {
-  const { t, i18n } = useTranslation();
+  const { t } = useTranslation();
   const days = Map.groupBy(statement.lines, (line) => line.day);
   return (
     <article className="statement px-5 pb-4">
       <header className="mb-3">
-        <p className="hidden text-ink-2 print:block">{statement.site}</p>
-        <h2 className="hidden text-[16px] leading-6 font-semibold print:block">
-          {t('statement.heading', { month: monthName(statement.month, i18n.language) })}
-        </h2>
         <p className="text-ink-2">
           {t(`statement.of.${statement.of}`, { name: statement.name, user: statement.username })}
           {statement.of !== 'label' && statement.of !== 'project'
@@ -161,8 +153,8 @@ export function StatementSheet({ statement, admin }: { readonly statement: State
       ) : (
         <>
           <Summary statement={statement} />
-          {/* From edge to edge, as every table; on paper within its margins. */}
-          <div className="-mx-5 print:mx-0">
+          {/* From edge to edge, as every table. */}
+          <div className="-mx-5">
             <table className="sheet-table">
               <caption className="sr-only">{t('statement.title')}</caption>
               <thead>
@@ -262,6 +254,10 @@ function Month({ scope, month }: { readonly scope: StatementScope; readonly mont
   return (
     <>
       <StatementSheet statement={statement} admin={admin} />
+      {/* What is printed instead. */}
+      <div className="hidden print:block">
+        <StatementPaper statement={statement} />
+      </div>
       {statement.lines.length === 0 ? null : <Check scope={scope} month={month} />}
     </>
   );

@@ -19,6 +19,7 @@ import { currentLanguage } from '../../lib/i18n.ts';
 import { useOptionalRead, useRead } from '../../lib/read.ts';
 import { roleLabel } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
+import { BuyerCard } from '../invoices/buyer.tsx';
 import { LogStatusMark } from '../logs/log-columns.tsx';
 import { Programs } from '../tokens/programs.tsx';
 import { keyUsage } from '../tokens/usage.ts';
@@ -362,6 +363,18 @@ function Person({ id }: { readonly id: number }) {
       <div className="px-5 *:mb-6">
         <Boundary>
           <Programs userId={id} />
+        </Boundary>
+      </div>
+      <div className="mb-6 max-w-[640px] px-5">
+        <Boundary>
+          <BuyerCard
+            userId={id}
+            more={
+              <Link className="text-[12px]" href={`/orders?view=invoices&q=${encodeURIComponent(user.username)}`}>
+                {t('invoices.title')}
+              </Link>
+            }
+          />
         </Boundary>
       </div>
       <Section

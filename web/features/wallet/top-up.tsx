@@ -1,6 +1,5 @@
 /** Online top-up: the amount, what it costs, and the way to the payment page. */
 
-import type { TFunction } from 'i18next';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { parseNumber } from '../../../server/contract/amount.ts';
@@ -12,13 +11,9 @@ import { call, isAnswered } from '../../lib/api.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { useMoneyDetails } from '../../shell/money.ts';
 import { useStatus } from '../../shell/status.ts';
+import { methodName } from './payment-method.ts';
 
 type Method = 'zfb' | 'wx' | 'stripe';
-const methodNames = { zfb: 'wallet.alipay', wx: 'wallet.wechat', stripe: 'wallet.stripe' } as const;
-
-/** A way of paying, as an order keeps it. */
-export const methodName = (t: TFunction, method: string): string =>
-  method in methodNames ? t(methodNames[method as Method]) : method;
 /** A larger payment is a slip of the finger. */
 const maxAmount = 1_000_000_000;
 
@@ -147,7 +142,7 @@ export function TopUp({ onPaid }: { readonly onPaid: () => void }) {
                 selected.current = option;
               }}
             >
-              {t(methodNames[option])}
+              {methodName(t, option)}
             </button>
           ))}
         </div>

@@ -3,21 +3,26 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
 import { Empty } from '../../components/empty.tsx';
 import { Boundary } from '../../components/failure.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Pager, usePageState } from '../../components/pager.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
+import { Tabs } from '../../components/tabs.tsx';
 import { call } from '../../lib/api.ts';
 import { minuteTime } from '../../lib/format.ts';
 import { useList } from '../../lib/read.ts';
+import { useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
+import { InvoiceTable, invoiceLink } from '../invoices/invoice-table.tsx';
 import { creditedColumn, OrderState } from '../orders/order-state.tsx';
 import { Balance } from './balance.tsx';
 import { Invite } from './invite.tsx';
+import { methodName } from './payment-method.ts';
 import { Redemption } from './redemption.tsx';
-import { methodName, TopUp, usePaymentMethods } from './top-up.tsx';
+import { TopUp, usePaymentMethods } from './top-up.tsx';
 
 type Order = Awaited<ReturnType<typeof call<'wallet.orders_self'>>>['items'][number];
 
@@ -29,21 +34,15 @@ const TopUpSection = ({ title, children }: { readonly title: string; readonly ch
   </section>
 );
 
-export function WalletPage() {
+function OwnOrders() {
   const { t } = useTranslation();
-  const client = useQueryClient();
   const money = useMoney();
   const pageState = usePageState();
-  const payable = usePaymentMethods().length > 0;
   const { page, size } = pageState;
   const orders = useList({
     queryKey: ['orders', page, size],
     queryFn: () => call('wallet.orders_self', { p: page, page_size: size }),
   });
-  const refresh = async () => {
-    await client.invalidateQueries({ queryKey: ['self'] });
-    await client.invalidateQueries({ queryKey: ['orders'] });
-  };
   const columns: readonly Column<Order>[] = [
     { id: 'time', header: t('wallet.time'), key: true, cell: (row) => minuteTime(row.create_time) },
     {
@@ -52,6 +51,16 @@ export function WalletPage() {
       cell: (row) => <code className="font-mono text-[12px]">{row.trade_no}</code>,
     },
     { id: 'method', header: t('wallet.method'), cell: (row) => methodName(t, row.payment_method) },
+    {
+      id: 'invoice',
+      header: t('paper.invoice'),
+      cell: (row) =>
+        row.invoice === '' ? (
+          <span className="text-ink-3">–</span>
+        ) : (
+          <Link href={invoiceLink(row.invoice)}>{row.invoice}</Link>
+        ),
+    },
     { id: 'status', header: t('users.status'), key: true, cell: (row) => <OrderState state={row.status} /> },
     {
       id: 'money',
@@ -63,6 +72,30 @@ export function WalletPage() {
     creditedColumn(t, money),
   ];
 
+  return (
+    <>
+      <DataTable
+        caption={t('wallet.orders')}
+        rows={orders.data?.items ?? []}
+        columns={columns}
+        list={orders}
+        empty={<Empty text={t('wallet.noOrders')} />}
+      />
+      <Pager {...pageState} total={orders.data?.total} />
+    </>
+  );
+}
+
+export function WalletPage() {
+  const { t } = useTranslation();
+  const client = useQueryClient();
+  const url = useUrl();
+  const payable = usePaymentMethods().length > 0;
+  const view = url.get('view') === 'invoices' ? 'invoices' : 'orders';
+  const refresh = async () => {
+    await client.invalidateQueries({ queryKey: ['self'] });
+    await client.invalidateQueries({ queryKey: ['orders'] });
+  };
   return (
     <>
       <PageHead title={t('wallet.title')} />
@@ -87,15 +120,17 @@ export function WalletPage() {
       <Boundary>
         <Invite onTransferred={refresh} />
       </Boundary>
-      <h2 className="px-5 pb-2 font-semibold">{t('wallet.orders')}</h2>
-      <DataTable
-        caption={t('wallet.orders')}
-        rows={orders.data?.items ?? []}
-        columns={columns}
-        list={orders}
-        empty={<Empty text={t('wallet.noOrders')} />}
-      />
-      <Pager {...pageState} total={orders.data?.total} />
+      <Tabs
+        label={t('wallet.orders')}
+        value={view}
+        tabs={[
+          ['orders', t('wallet.orders')],
+          ['invoices', t('invoices.title')],
+        ]}
+        onChange={(next) => url.set('view', next === 'orders' ? '' : next)}
+      >
+        <div className="pt-3">{view === 'orders' ? <OwnOrders /> : <InvoiceTable of="self" />}</div>
+      </Tabs>
     </>
   );
 }

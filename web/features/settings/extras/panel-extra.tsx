@@ -3,6 +3,7 @@ import type { Options } from '../use-options.ts';
 import { AlertTest } from './alert-test.tsx';
 import { BackupNow } from './backup-now.tsx';
 import { ClearLogs } from './clear-logs.tsx';
+import { InvoicePreview } from './invoice-preview.tsx';
 import { MailTest } from './mail-test.tsx';
 import { OidcDiscovery } from './oidc-discovery.tsx';
 
@@ -15,6 +16,7 @@ export interface PanelExtraProps {
 export function PanelExtra({ panel, options, onSaved }: PanelExtraProps) {
   if (panel === 'logs') return <ClearLogs />;
   if (panel === 'mail') return <MailTest unsaved={options.changed.length > 0} />;
+  if (panel === 'invoices') return <InvoicePreview options={options} />;
   if (panel === 'alertTargets') return <AlertTest />;
   if (panel === 'backups') return <BackupNow />;
   if (panel === 'oidc')
