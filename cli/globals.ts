@@ -61,6 +61,8 @@ export const nouns: Readonly<Record<string, Pick<Flag, 'zh' | 'en'>>> = {
   'user quota': { zh: '用户额度', en: "a user's quota" },
   alert: { zh: '告警', en: 'alerts for operators' },
   payment: { zh: '在线充值', en: 'online top-up' },
+  schedule: { zh: '账单邮寄', en: 'statements by mail' },
+  link: { zh: '打开单据的链接', en: 'links that open documents' },
   invoice: { zh: '订单的发票', en: 'invoices of paid orders' },
   redemption: { zh: '兑换码', en: 'redemption codes' },
   option: { zh: '配置项', en: 'options' },
@@ -91,7 +93,10 @@ export const tasks: readonly (Pick<Flag, 'zh' | 'en'> & { readonly names: readon
   {
     zh: '用户与密钥',
     en: 'People and keys',
-    names: 'token user program budget access-token redemption payment invoice statement drawing task'.split(' '),
+    names:
+      'token user program budget access-token redemption payment invoice link statement schedule drawing task'.split(
+        ' ',
+      ),
   },
   { zh: '设置', en: 'Settings', names: ['option', 'apply', 'diff', 'export', 'import'] },
   {

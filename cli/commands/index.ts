@@ -10,6 +10,7 @@ import { dataRows } from './data/rows.ts';
 import { helpRows } from './help/rows.ts';
 import { importRows } from './import/rows.ts';
 import { invoiceRows } from './invoice/rows.ts';
+import { linkRows } from './link/rows.ts';
 import { logRows } from './logs/rows.ts';
 import { modelRows } from './model/rows.ts';
 import { nodeRows } from './node/rows.ts';
@@ -19,6 +20,7 @@ import { provisioningRows } from './provisioning/rows.ts';
 import { ratioRows } from './ratios/rows.ts';
 import { redemptionRows } from './redemption/rows.ts';
 import { routeRows } from './route/rows.ts';
+import { scheduleRows } from './schedule/rows.ts';
 import { secretRows } from './secrets/rows.ts';
 import { siteRows } from './site/rows.ts';
 import { statementRows } from './statement/rows.ts';
@@ -38,12 +40,14 @@ export const commands: readonly CommandRow[] = [
   ...redemptionRows,
   ...paymentRows,
   ...invoiceRows,
+  ...linkRows,
   ...optionRows,
   ...ratioRows,
   ...modelRows,
   ...routeRows,
   ...logRows,
   ...statementRows,
+  ...scheduleRows,
   ...alertRows,
   ...nodeRows,
   ...taskRows,

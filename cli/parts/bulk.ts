@@ -72,6 +72,7 @@ export const removal = <Item extends Thing>(
     | 'access_token.delete'
     | 'virtual_model.delete'
     | 'budget.delete'
+    | 'statement.delete_schedule'
     | 'sign_in.end',
   find: (client: Client, flags: FlagValues, refs: readonly string[]) => Promise<readonly Item[]>,
   [zh, en]: Words,

@@ -355,6 +355,53 @@ const shared: readonly SharedMigration[] = [
 )${rowless}`,
     ],
   },
+  {
+    name: '0030-links',
+    statements: ({ integer, text, serial, rowed }) => [
+      `CREATE TABLE document_links (
+  id ${serial},
+  secret_hash ${text} NOT NULL UNIQUE,
+  user_id ${integer} NOT NULL,
+  kind ${text} NOT NULL CHECK (kind IN ('invoice', 'statement')),
+  subject ${text} NOT NULL,
+  title ${text} NOT NULL,
+  created_by ${integer} NOT NULL,
+  created_at ${integer} NOT NULL,
+  expires_at ${integer} NOT NULL,
+  revoked_at ${integer} NOT NULL DEFAULT 0,
+  opened ${integer} NOT NULL DEFAULT 0,
+  opened_at ${integer} NOT NULL DEFAULT 0
+)${rowed}`,
+      'CREATE INDEX document_links_user ON document_links (user_id, id)',
+    ],
+  },
+  {
+    name: '0035-schedules',
+    statements: ({ integer, text, serial, rowed, rowless }) => [
+      `CREATE TABLE statement_schedules (
+  id ${serial},
+  user_id ${integer} NOT NULL,
+  scope ${text} NOT NULL,
+  of_kind ${text} NOT NULL,
+  name ${text} NOT NULL,
+  every ${text} NOT NULL CHECK (every IN ('month', 'week')),
+  email ${text} NOT NULL,
+  paused ${integer} NOT NULL DEFAULT 0,
+  since ${integer} NOT NULL,
+  created_by ${integer} NOT NULL,
+  created_at ${integer} NOT NULL
+)${rowed}`,
+      `CREATE TABLE statement_mails (
+  schedule_id ${integer} NOT NULL,
+  period ${text} NOT NULL,
+  state ${text} NOT NULL CHECK (state IN ('claimed', 'sent', 'empty', 'failed')),
+  tries ${integer} NOT NULL,
+  tried_at ${integer} NOT NULL,
+  error ${text} NOT NULL,
+  PRIMARY KEY (schedule_id, period)
+)${rowless}`,
+    ],
+  },
 ];
 
 const followNewOnSqlite: Types['followNew'] = (table, key, columns) => {

@@ -351,6 +351,61 @@ export const tables = {
   /** What invoices say of their buyers. */
   buyers: table({ user_id: int.key, name: text, address: text, tax_id: text, updated_at: int }),
 
+  /** Addresses that open an invoice or a statement without an account. */
+  document_links: table(
+    {
+      id: serial,
+      /** SHA-256 of what the address ends with. */
+      secret_hash: text.unique,
+      /** Whose document it is; 0 = of no single user. */
+      user_id: int,
+      kind: text.check("kind IN ('invoice', 'statement')"),
+      /** Number of the invoice, or JSON of whose statement and which month. */
+      subject: text,
+      title: text,
+      created_by: int,
+      created_at: int,
+      expires_at: int,
+      /** 0 = it opens. */
+      revoked_at: int.default(0),
+      opened: int.default(0),
+      opened_at: int.default(0),
+    },
+    { indexes: ['INDEX document_links_user ON document_links (user_id, id)'] },
+  ),
+
+  /** Statements that are mailed by the clock. */
+  statement_schedules: table({
+    id: serial,
+    /** Whose mail box and language. */
+    user_id: int,
+    /** JSON of whose statement it is, and what that is called. */
+    scope: text,
+    of_kind: text,
+    name: text,
+    every: text.check("every IN ('month', 'week')"),
+    /** '' = the user's own. */
+    email: text,
+    paused: int.default(0),
+    /** Periods that ended before are not sent. */
+    since: int,
+    created_by: int,
+    created_at: int,
+  }),
+
+  /** What became of a period's mail; its row is the right to send it. */
+  statement_mails: table(
+    {
+      schedule_id: int,
+      period: text,
+      state: text.check("state IN ('claimed', 'sent', 'empty', 'failed')"),
+      tries: int,
+      tried_at: int,
+      error: text,
+    },
+    { key: ['schedule_id', 'period'] },
+  ),
+
   /** Every payment callback as received, so that none is lost and none counts twice. */
   callbacks: table(
     {

@@ -38,6 +38,7 @@ import { type ChannelsService, createChannels, type RelayTest } from '../domain/
 import { createUnsupportedMembers, type UnsupportedMembersService } from '../domain/channels/unsupported-members.ts';
 import type { UpstreamProbeService } from '../domain/channels/upstream-probe.ts';
 import { createInvoices, type InvoicesService } from '../domain/invoices/service.ts';
+import { createLinks, type LinksService } from '../domain/links/service.ts';
 import { type CacheRatesService, createCacheRates } from '../domain/logs/cache-rates.ts';
 import { type ConversationsService, createConversations } from '../domain/logs/conversation.ts';
 import { createLogs, type LogsService } from '../domain/logs/service.ts';
@@ -65,6 +66,7 @@ import { createSessions, type SessionsService } from '../domain/sessions/service
 import { createSignUps } from '../domain/sessions/sign-ups.ts';
 import { createSetup } from '../domain/setup/service.ts';
 import { createProgramSignIns, type SignIns } from '../domain/sign-ins/service.ts';
+import { createSchedules, type SchedulesService } from '../domain/statements/schedules.ts';
 import { createStatements, type StatementsService } from '../domain/statements/service.ts';
 import { createStatus } from '../domain/status/service.ts';
 import { createUnknownProxy, type UnknownProxy } from '../domain/status/unknown-proxy.ts';
@@ -160,6 +162,8 @@ export interface Services {
   readonly cacheRates: CacheRatesService;
   readonly statements: StatementsService;
   readonly invoices: InvoicesService;
+  readonly links: LinksService;
+  readonly schedules: SchedulesService;
   /** Printed at start; null once set up. */
   readonly setupCode: string | null;
   readonly storage: () => StorageStatus;
@@ -271,6 +275,7 @@ type NotificationDeps = ServiceDeps & {
   /** Carries alerts of the site. */
   readonly alertFetch: Fetch;
   readonly backups: ScheduledBackups;
+  readonly schedules: SchedulesService;
   readonly report: (error: unknown) => void;
 };
 
@@ -332,12 +337,15 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     mayUse: (userGroup, group) => mayUseGroup(groupRules(options), userGroup, group),
   });
   const tokens = createTokens({ ...deps, defaults });
+  const statements = createStatements({ ...deps, options, users, tokens, logs, invoices });
   const audit = createAudit(deps);
   const affiliate = createAffiliate({ ...deps, options, randomInt });
   const signIn = createSignIn(deps, options, users);
   const { credentials, devices } = signIn;
   const signUps = createSignUps(deps.store, () => options.get('RegistrationsPerIp'));
   const sendMail = deps.sendMail ?? createMailer(options);
+  const links = createLinks({ ...deps, invoices, statements });
+  const schedules = createSchedules({ ...deps, options, users, tokens, statements, links, sendMail });
   const settings = createSettings(deps);
   await settings.sealReadable();
   const backups = await createScheduledBackups({ ...deps, options, verified: deps.verifiedBackup });
@@ -387,7 +395,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     ...createNotifications({
       audit,
       budgets,
-      ...{ ...deps, options, sendMail, settings, backups, report },
+      ...{ ...deps, options, sendMail, settings, backups, schedules, report },
       userFetch: reaching(['https:']),
       alertFetch: reaching(['https:', 'http:']),
     }),
@@ -436,7 +444,9 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
     logs,
     conversations: createConversations(deps),
     cacheRates: createCacheRates(deps),
-    statements: createStatements({ ...deps, options, users, tokens, logs, invoices }),
+    statements,
+    links,
+    schedules,
     pricing,
     proposals: createProposals({
       ...{ options, pricing, fetch: guardedFetch, now: deps.now },

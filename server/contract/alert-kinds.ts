@@ -105,6 +105,13 @@ const alertKinds = {
       en: 'Key {name} (#{id}) of {username} spent far more than usual and was stopped',
     },
   },
+  statement_unsent: {
+    label: { zh: '账单邮件未送达', en: 'Statement not mailed' },
+    text: {
+      zh: '{period} 的账单邮件（#{id}）未能送达：{reason}',
+      en: 'The statement of {period} (#{id}) could not be mailed: {reason}',
+    },
+  },
   backup_missed: {
     label: { zh: '错过备份', en: 'Backup missed' },
     text: { zh: '定时备份未完成：{reason}', en: 'A scheduled backup is missing: {reason}' },

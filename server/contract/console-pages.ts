@@ -36,8 +36,12 @@ export const consolePages = [
   '/topup',
   '/statement',
   '/invoice',
+  '/document',
   '/personal',
 ] as const;
+
+/** Opens a document by a link. */
+export const documentPage = '/document' satisfies (typeof consolePages)[number];
 
 export type ConsolePage = (typeof consolePages)[number];
 

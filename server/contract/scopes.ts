@@ -7,7 +7,7 @@ const areas = {
   tokens: ['token', 'chat'],
   users: ['user', 'second_factor'],
   logs: ['log', 'usage', 'traffic', 'drawing', 'task', 'audit'],
-  billing: ['redemption', 'wallet', 'affiliate', 'pricing', 'statement', 'budget', 'invoice'],
+  billing: ['redemption', 'wallet', 'affiliate', 'pricing', 'statement', 'budget', 'invoice', 'link'],
   settings: ['option', 'ratio', 'provision', 'group', 'status', 'update', 'setup'],
 } as const satisfies Record<string, readonly string[]>;
 

@@ -23,7 +23,7 @@ const statementBillShape = z.object({
 export type StatementBill = z.infer<typeof statementBillShape>;
 
 export const statementShape = z.object({
-  /** `2026-11`. */
+  /** `2026-11`, or of a week `2026-W48`. */
   month: z.string(),
   /** Epoch seconds of the first and of the last second. */
   from: int,
@@ -100,12 +100,31 @@ export function modelsOf(lines: readonly StatementLine[]): readonly StatementMod
   return [...models.values()].sort((one, other) => other.quota - one.quota);
 }
 
-/** @returns epoch seconds of its ends; null = no month. */
-export function monthRange(month: string): { readonly from: number; readonly to: number } | null {
-  const [, year, number] = (/^(\d{4})-(0[1-9]|1[0-2])$/.exec(month) ?? []).map(Number);
-  if (year === undefined || number === undefined) return null;
-  return { from: Date.UTC(year, number - 1) / 1000, to: Date.UTC(year, number) / 1000 - 1 };
+const daySeconds = 86_400;
+
+/** @param period a month, `2026-11`, or a week from Monday to Sunday, `2026-W48`. @returns epoch seconds of its ends; null = it is none. */
+export function monthRange(period: string): { readonly from: number; readonly to: number } | null {
+  const [, year, number] = (/^(\d{4})-(0[1-9]|1[0-2])$/.exec(period) ?? []).map(Number);
+  if (year !== undefined && number !== undefined)
+    return { from: Date.UTC(year, number - 1) / 1000, to: Date.UTC(year, number) / 1000 - 1 };
+  const [, ofYear, week] = (/^(\d{4})-W(0[1-9]|[1-4]\d|5[0-3])$/.exec(period) ?? []).map(Number);
+  if (ofYear === undefined || week === undefined) return null;
+  // The first week is that of 4 January.
+  const fourth = Date.UTC(ofYear, 0, 4) / 1000;
+  const monday = fourth - ((new Date(fourth * 1000).getUTCDay() + 6) % 7) * daySeconds;
+  const from = monday + (week - 1) * 7 * daySeconds;
+  // A year without a 53rd week has none.
+  const thursday = new Date((from + 3 * daySeconds) * 1000);
+  return thursday.getUTCFullYear() === ofYear ? { from, to: from + 7 * daySeconds - 1 } : null;
 }
+
+/** `November 2026`, or of a week `2026-W48`. */
+export const periodName = (period: string, language: string): string =>
+  period.includes('W')
+    ? period
+    : new Intl.DateTimeFormat(language, { year: 'numeric', month: 'long', timeZone: 'UTC' }).format(
+        Date.parse(`${period}-01`),
+      );
 
 /** @param now epoch milliseconds. */
 export const monthAt = (now: number): string => new Date(now).toISOString().slice(0, 7);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync, gzipSync } from 'node:zlib';
-import { isConsolePage } from '../contract/console-pages.ts';
+import { documentPage, isConsolePage } from '../contract/console-pages.ts';
 import { languageNamed } from '../contract/language.ts';
 import { consoleFiles, type EmbeddedFile } from '../embedded/console-files.ts';
 
@@ -147,7 +147,7 @@ export function createConsoleAssets(
     const asset = found ?? assets().get(`/docs/${language}/missing.html`);
     return asset === undefined ? null : answer(request, asset, found === undefined ? 404 : 200);
   };
-  const answer = (request: Request, asset: Asset, status: number): Response => {
+  const answer = (request: Request, asset: Asset, status: number, path = ''): Response => {
     const { botCheck, payAddress } = details();
     const headers = new Headers({
       'content-type': asset.type,
@@ -158,6 +158,8 @@ export function createConsoleAssets(
       'referrer-policy': 'same-origin',
       vary: 'accept-encoding',
     });
+    // Who was given a link did not publish it.
+    if (path === documentPage) headers.set('x-robots-tag', 'noindex, nofollow');
     if (request.headers.get('if-none-match') === asset.etag) return new Response(null, { status: 304, headers });
     const accepted = request.headers.get('accept-encoding') ?? '';
     const compressed = asset.compressed.find(({ encoding }) => accepts(accepted, encoding));
@@ -172,6 +174,6 @@ export function createConsoleAssets(
       return new Response('Not found', { status: 404 });
     if (found === undefined && !isConsolePage(path) && !wantsPage(request)) return null;
     const asset = found ?? assets().get('/index.html');
-    return asset === undefined ? null : answer(request, asset, 200);
+    return asset === undefined ? null : answer(request, asset, 200, path);
   };
 }

@@ -33,6 +33,7 @@ const details = (more: Partial<AlertInputs>): AlertInputs => ({
   stall: null,
   budgets: [],
   frozen: [],
+  unsent: [],
   backupMissing: null,
   ...more,
 });

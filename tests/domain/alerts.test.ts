@@ -226,6 +226,10 @@ async function everyTrouble() {
     .set({ status: 2, frozen_at: at })
     .where('id', '=', leaked.id)
     .execute();
+  await gateway.rows(
+    "INSERT INTO statement_mails (schedule_id, period, state, tries, tried_at, error) VALUES (1, '2026-10', 'failed', 8, ?, 'away')",
+    at,
+  );
   const others = [[poor, 'gpt-4o → gpt-4o-mini', 3]] as const;
   const nothing = { routes: [], callers: [], streaks: [], saves: [], places: [] };
   gateway.services.trafficRecorder.add([{ at: at - (at % 300), ...nothing, others }]);

@@ -36,7 +36,7 @@ const nouns: Readonly<Record<string, readonly string[]>> = {
   tokens: ['token', 'chat'],
   users: ['user', 'second_factor'],
   logs: ['log', 'usage', 'traffic', 'drawing', 'task', 'audit'],
-  billing: ['redemption', 'wallet', 'affiliate', 'pricing', 'statement', 'budget', 'invoice'],
+  billing: ['redemption', 'wallet', 'affiliate', 'pricing', 'statement', 'budget', 'invoice', 'link'],
   settings: ['option', 'ratio', 'provision', 'group', 'status', 'update', 'setup'],
 };
 const never = new Set([

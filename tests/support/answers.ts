@@ -3,6 +3,7 @@
 import { channelFilter } from '../../server/contract/channel-filter.ts';
 import type { InputOf, OutputOf } from '../../server/contract/endpoint.ts';
 import type { EndpointId, EndpointOf } from '../../server/contract/endpoints/index.ts';
+import type { DocumentLink } from '../../server/contract/endpoints/link.ts';
 import type { Conversation } from '../../server/contract/endpoints/log.ts';
 import type { Channel, Log, Redemption, Token, TopUpOrder, User } from '../../server/contract/entities.ts';
 import type { InvoiceRow } from '../../server/contract/invoice.ts';
@@ -458,6 +459,14 @@ const invoiceRow = (id: number, more: Partial<InvoiceRow>): InvoiceRow => ({
   ...{ corrects: '', date: invoice.date, money: '73.00', currency: 'cny', issued_time: invoice.issued_at },
   ...more,
 });
+const link = (id: number, more: Partial<DocumentLink>): DocumentLink => ({
+  ...{ id, kind: 'invoice', title: invoice.number, user_id: 7, created_by: 'mira', created_time: now - day },
+  ...{ expires_time: now + 29 * day, state: '', opened: 0, opened_time: 0, ...more },
+});
+const links: readonly DocumentLink[] = [
+  link(2, { opened: 3, opened_time: now - hour }),
+  link(1, { state: 'revoked', created_by: 'ann' }),
+];
 const invoices: readonly InvoiceRow[] = [
   invoiceRow(2, { number: 'CN-2026-000001', kind: 'credit_note', corrects: invoice.number, money: '-23.00' }),
   invoiceRow(1, {}),
@@ -1463,6 +1472,33 @@ export const done: Answers = {
   'invoice.list': page(invoices),
   'invoice.list_self': page(invoices),
   'invoice.get': invoice,
+  'statement.schedules': [
+    {
+      ...{ id: 1, user_id: 7, username: 'mira', of: 'user', name: 'mira', every: 'month', email: '', paused: false },
+      ...{
+        created_time: now - 40 * day,
+        period: '2026-10',
+        state: 'sent',
+        tries: 1,
+        tried_time: now - 25 * day,
+        error: '',
+      },
+    },
+    {
+      ...{ id: 2, user_id: 7, username: 'mira', of: 'token', name: 'ci', every: 'week', email: 'books@acme.example' },
+      ...{ paused: true, created_time: now - 40 * day, period: '2026-W47', state: 'failed', tries: 8 },
+      ...{ tried_time: now - 3 * day, error: 'The mail server is away' },
+    },
+  ],
+  'statement.schedule': { id: 3 },
+  'statement.edit_schedule': null,
+  'statement.delete_schedule': null,
+  'link.list': page(links),
+  'link.create': {
+    ...{ id: 3, path: '/document#AAECAwQFBgcICQoLDA0ODw', expires_time: now + 30 * day, title: invoice.number },
+  },
+  'link.revoke': null,
+  'link.open': { expires_time: now + 30 * day, invoice, statement: null },
   'invoice.buyer': { name: 'Mira GmbH', address: 'Weg 1\n10115 Berlin', tax_id: 'DE123456789' },
   'invoice.save_buyer': { name: 'Mira GmbH', address: 'Weg 1\n10115 Berlin', tax_id: 'DE123456789' },
   'option.set': { result: 'updated' },
@@ -1567,6 +1603,8 @@ export const empty: Answers = {
   'wallet.callbacks': page([]),
   'invoice.list': page([]),
   'invoice.list_self': page([]),
+  'link.list': page([]),
+  'statement.schedules': [],
   'drawing.list': [],
   'drawing.self': [],
   'task.list': [],

@@ -170,6 +170,8 @@ test('every key is used', () => {
     /^failure\.(h\d+|other)$/,
     /^setup\.(external|self|demo)(Help)?$/,
     /^statement\.of\.\w+$/,
+    /^statement\.mail\.(month|week|(of|states)\.\w+)$/,
+    /^(invoices\.kinds|links\.states)\.\w+$/,
     /^tokens\.(spentOf|spend|spendHelp|grace|linkSpan)\.\w+$/,
     /^virtualModels\.((failure|class|reason|wrong)\.\w+|flag\w*|images|thinking|try_\w+)$/,
     /^tokens\.(never|oneHour|oneDay|oneWeek|oneMonth|onDate)$/,

@@ -80,6 +80,7 @@ export const views = {
   'orders-callbacks': view('/orders?view=callbacks', root),
   'orders-invoices': view('/orders?view=invoices', root),
   invoice: view('/invoice?number=INV-2026-000012', mira),
+  document: view('/document#AAECAwQFBgcICQoLDA0ODw', null),
   'invoice-zh': view('/invoice?number=INV-2026-000012', mira, { language: 'zh' }),
   users: view('/user', root),
   'users-admin': view('/user?q=a', admin),

@@ -87,6 +87,11 @@ export const pages: readonly Page[] = [
     needs: Role.guest,
   },
   {
+    path: '/document',
+    load: async () => (await import('../features/links/document-page.tsx')).DocumentPage,
+    needs: Role.guest,
+  },
+  {
     path: '/api-docs',
     load: async () => (await import('../features/api-docs/api-docs-page.tsx')).ApiDocsPage,
     needs: Role.guest,

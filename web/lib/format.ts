@@ -8,12 +8,6 @@ export const grouped = (value: number): string => new Intl.NumberFormat(currentL
 export const withThousands = (amount: string): string =>
   amount.replace(/^-?\$?\d{4,}/, (start) => start.replace(/\d+/, (digits) => grouped(Number(digits))));
 
-/** @param month `2026-11`. */
-export const monthName = (month: string, language: string): string =>
-  new Intl.DateTimeFormat(language, { year: 'numeric', month: 'long', timeZone: 'UTC' }).format(
-    Date.parse(`${month}-01`),
-  );
-
 /** A share of all: 99.5%, below one percent 0.38%. */
 export function percentText(share: number): string {
   const size = Math.abs(share * 100);

@@ -11,6 +11,7 @@ import dashboard from './en/dashboard.json';
 import device from './en/device.json';
 import failure from './en/failure.json';
 import invoices from './en/invoices.json';
+import links from './en/links.json';
 import login from './en/login.json';
 import logs from './en/logs.json';
 import nav from './en/nav.json';
@@ -49,6 +50,7 @@ export const en = {
   device,
   failure,
   invoices,
+  links,
   login,
   logs,
   nav,

@@ -11,6 +11,7 @@ import dashboard from './zh/dashboard.json';
 import device from './zh/device.json';
 import failure from './zh/failure.json';
 import invoices from './zh/invoices.json';
+import links from './zh/links.json';
 import login from './zh/login.json';
 import logs from './zh/logs.json';
 import nav from './zh/nav.json';
@@ -49,6 +50,7 @@ export const zh = {
   device,
   failure,
   invoices,
+  links,
   login,
   logs,
   nav,

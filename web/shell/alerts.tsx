@@ -31,6 +31,7 @@ const pagePaths: Readonly<Record<AlertKindName, (subject: string) => string>> = 
   budget_used: () => '/budget',
   key_frozen: () => '/log?type=2&range=1h',
   backup_missed: () => '/setting',
+  statement_unsent: () => '/statement',
 };
 
 /** The page where an alert is fixed. */

@@ -17,6 +17,7 @@ import { chatEndpoints } from './chat.ts';
 import { familyEndpoints } from './family.ts';
 import { commaList, id, nothing, number, sortBy, text, toggle } from './fields.ts';
 import { invoiceEndpoints } from './invoice.ts';
+import { linkEndpoints } from './link.ts';
 import { localEndpoints } from './local.ts';
 import { logEndpoints } from './log.ts';
 import { modelEndpoints } from './model.ts';
@@ -256,6 +257,7 @@ export const endpoints = [
   }),
   ...walletEndpoints,
   ...invoiceEndpoints,
+  ...linkEndpoints,
   ...redemptionEndpoints,
   ...accountEndpoints,
   ...signInEndpoints,

@@ -2,13 +2,14 @@
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { shareKinds, statementShape, statementSharesShape } from '../statement.ts';
-import { number, oneOf, text, toggle } from './fields.ts';
+import { scheduleEvery, scheduleShape } from '../statement-schedule.ts';
+import { id, number, oneOf, text, toggle } from './fields.ts';
 
 /**
  * Whose: one of `user`, `token` (their numbers), `tag` (of channels), `label` (of keys) and `project`; a label or a project may be
  * limited to a `user`. The caller's own without any. Others' are for administrators, and a tag's.
  */
-const whose = { month: text, user: number, token: number, tag: text, label: text, project: text };
+export const whose = { month: text, user: number, token: number, tag: text, label: text, project: text };
 
 export const statementEndpoints = [
   endpoint({
@@ -41,5 +42,44 @@ export const statementEndpoints = [
     input: z.object({ month: text, user: number, by: oneOf(shareKinds) }),
     output: statementSharesShape,
     summary: { zh: '按用户、令牌、标签或项目划分的月度费用', en: 'A month by user, key, label or project' },
+  }),
+  endpoint({
+    id: 'statement.schedules',
+    method: 'GET',
+    path: '/api/statement/schedule',
+    access: 'user',
+    /** Those to the caller, and those that he made. `all` = of everybody, for administrators. */
+    input: z.object({ all: toggle }),
+    output: z.array(scheduleShape),
+    summary: { zh: '定时邮寄的账单', en: 'Statements by mail' },
+  }),
+  endpoint({
+    id: 'statement.schedule',
+    method: 'POST',
+    path: '/api/statement/schedule',
+    access: 'user',
+    /** Whose statement as `statement.get` takes it. `to`: user who gets it, and `email`: another address, for administrators. */
+    input: z.object({ ...whose, every: oneOf(scheduleEvery), to: number, email: text }),
+    output: z.object({ id: z.int() }),
+    summary: { zh: '定时邮寄账单', en: 'Mail a statement each month or week' },
+  }),
+  endpoint({
+    id: 'statement.edit_schedule',
+    method: 'PUT',
+    path: '/api/statement/schedule/:id',
+    access: 'user',
+    /** What is absent stays. What was not sent while it was paused is not sent later. */
+    input: z.object({ id, paused: toggle, every: oneOf(scheduleEvery), email: text }),
+    output: z.unknown(),
+    summary: { zh: '修改或暂停邮寄', en: 'Change, pause or resume a statement by mail' },
+  }),
+  endpoint({
+    id: 'statement.delete_schedule',
+    method: 'DELETE',
+    path: '/api/statement/schedule/:id',
+    access: 'user',
+    input: z.object({ id }),
+    output: z.unknown(),
+    summary: { zh: '停止邮寄', en: 'Delete a statement by mail' },
   }),
 ] as const;

@@ -127,6 +127,14 @@ export const signInErrors = {
     429,
   ),
   not_found: row(404, 'invalid_request_error', 5, 'client', '{what} 不存在', '{what} does not exist', 200),
+  document_link_gone: row(
+    404,
+    'invalid_request_error',
+    5,
+    'client',
+    '此链接已撤回或已过期：请让对方重新发送',
+    'This link was revoked or has expired: ask for a new one',
+  ),
   key_link_gone: row(
     404,
     'invalid_request_error',

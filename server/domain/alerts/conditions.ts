@@ -141,6 +141,11 @@ export const conditions: Readonly<Record<AlertKindName, (inputs: AlertInputs) =>
       return [{ subject: `${id} ${at} ${percent}`, values }];
     }),
   key_frozen: ({ frozen }) => frozen.map((key) => ({ subject: String(key.id), values: { ...key } })),
+  statement_unsent: ({ unsent }) =>
+    unsent.map(({ id, period, error }) => ({
+      subject: `${id} ${period}`,
+      values: { id, period, reason: words(error) },
+    })),
   backup_missed: ({ backupMissing }) =>
     backupMissing === null ? [] : [{ subject: '', values: { reason: backupMissing.slice(0, 300) } }],
 };

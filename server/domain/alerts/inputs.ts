@@ -13,6 +13,7 @@ import type { LeakStop } from '../budgets/leak-stop.ts';
 import type { BudgetsService, BudgetView } from '../budgets/service.ts';
 import type { ChannelHealthStatus } from '../channels/routes.ts';
 import type { OptionsService } from '../options/service.ts';
+import type { SchedulesService } from '../statements/schedules.ts';
 import { createChannelStates } from '../traffic/states.ts';
 import type { ReadOption } from './alert.ts';
 import type { RecentDefects } from './defects.ts';
@@ -48,6 +49,8 @@ export interface AlertInputs {
   readonly budgets: readonly BudgetView[];
   /** Keys that were stopped within the last hour because they may have leaked. */
   readonly frozen: readonly { readonly id: number; readonly name: string; readonly username: string }[];
+  /** Statements whose mails failed for good, or whose end nobody saw, within three days. */
+  readonly unsent: readonly { readonly id: number; readonly period: string; readonly error: string }[];
   /** Why there is no backup that should be there; null = there is, or none is wanted. */
   readonly backupMissing: string | null;
 }
@@ -68,6 +71,7 @@ export interface AlertInputsDeps {
   readonly certificateEnd: (url: string) => Promise<number | null>;
   readonly budgets: Pick<BudgetsService, 'nearlyUsed'>;
   readonly leakStop: Pick<LeakStop, 'stoppedSince'>;
+  readonly schedules: Pick<SchedulesService, 'troubles'>;
   readonly backupMissing: () => string | null;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -192,6 +196,7 @@ export function createAlertInputs(deps: AlertInputsDeps) {
       stall: stall !== null && now - stall.at < hourSeconds ? stall : null,
       budgets: (await deps.budgets.nearlyUsed(budgetLevels[0])).filter(({ holder }) => !isPersonal(holder)),
       frozen: await deps.leakStop.stoppedSince(now - hourSeconds),
+      unsent: await deps.schedules.troubles(),
       backupMissing: deps.backupMissing(),
     };
   };

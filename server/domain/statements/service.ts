@@ -163,6 +163,7 @@ export function createStatements(deps: StatementsDeps) {
       const lines = [...charged, ...refunded]
         .toSorted((one, other) => one.day_at - other.day_at || other.quota - one.quota)
         .map(({ day_at: at, ...line }) => ({ day: new Date(at * 1000).toISOString().slice(0, 10), ...line }));
+      const total = lines.reduce<Sums>(added, noSums);
       const checked = check ? await deps.logs.verify(within) : null;
       return {
         month: name,

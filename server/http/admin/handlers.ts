@@ -11,6 +11,7 @@ import { channelHandlers } from './channel.ts';
 import { familyHandlers } from './family.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { invoiceHandlers } from './invoice.ts';
+import { linkHandlers } from './link.ts';
 import { localHandlers } from './local.ts';
 import { logHandlers } from './log.ts';
 import { nodeHandlers } from './node.ts';
@@ -46,6 +47,7 @@ export const handlers: HandlersOf<EndpointId> = {
   ...redemptionHandlers,
   ...walletHandlers,
   ...invoiceHandlers,
+  ...linkHandlers,
   ...usageHandlers,
   ...trafficHandlers,
   ...channelHandlers,

@@ -22,7 +22,7 @@ const seesAll = ({ actor }: Pick<Call<unknown>, 'actor'>): boolean => actor.role
  * The caller's rights to a bill are those to its account: whose account an administrator may not look at, his bills he may not either.
  * @throws AppError params_invalid, role_too_low, user_rank_read, not_found
  */
-async function scopeOf(call: Call<StatementSubject>): Promise<StatementScope> {
+export async function scopeOf(call: Call<StatementSubject>): Promise<StatementScope> {
   const { actor, input, services } = call;
   const { user: userId, token: tokenId } = input;
   const [tag, label, project] = [input.tag || undefined, input.label || undefined, input.project || undefined];
@@ -41,7 +41,29 @@ async function scopeOf(call: Call<StatementSubject>): Promise<StatementScope> {
   return { userId: all ? userId : actor.userId, label, project };
 }
 
-export const statementHandlers: HandlersOf<'statement.get' | 'statement.export' | 'statement.shares'> = {
+/** @throws AppError not_found, user_rank_read */
+async function mayChange({ actor, services, input }: Call<{ readonly id: number }>): Promise<void> {
+  const [userId, createdBy] = await services.schedules.ownersOf(input.id);
+  if (actor.via === 'local' || [userId, createdBy].includes(actor.userId)) return;
+  // Another's does not exist for a user.
+  if (actor.role < Role.admin) throw new AppError('not_found', { what: `schedule ${input.id}` });
+  if ((await services.users.find(userId)) !== undefined) await services.userManagement.mayRead(actor, userId);
+}
+
+/** An address that is not the user's own is an administrator's to name: the site's mail goes to no stranger. @throws AppError role_too_low */
+function checkAddress({ actor }: Pick<Call, 'actor'>, email = ''): void {
+  if (email.trim() !== '' && actor.via !== 'local' && actor.role < Role.admin) throw new AppError('role_too_low');
+}
+
+export const statementHandlers: HandlersOf<
+  | 'statement.get'
+  | 'statement.export'
+  | 'statement.shares'
+  | 'statement.schedules'
+  | 'statement.schedule'
+  | 'statement.edit_schedule'
+  | 'statement.delete_schedule'
+> = {
   'statement.get': async (call) =>
     call.services.statements.get(await scopeOf(call), call.input.month ?? '', call.input.check ?? false),
   'statement.shares': async (call) => {
@@ -50,6 +72,37 @@ export const statementHandlers: HandlersOf<'statement.get' | 'statement.export' 
     const { userId } =
       user === undefined && seesAll(call) ? { userId: undefined } : await scopeOf({ ...call, input: { user } });
     return call.services.statements.shares({ userId }, by, month);
+  },
+  'statement.schedules': async (call) => {
+    const { actor, services, input } = call;
+    const all = input.all === true;
+    if (all && actor.via !== 'local' && actor.role < Role.admin) throw new AppError('role_too_low');
+    return services.schedules.list(all ? undefined : await creator(call));
+  },
+  'statement.schedule': async (call) => {
+    const { actor, services, input } = call;
+    const { every = 'month', to, email = '' } = input;
+    checkAddress(call, email);
+    const scope = await scopeOf(call);
+    const maker = await creator(call);
+    const userId = to ?? scope.userId ?? maker;
+    if (userId !== actor.userId && actor.via !== 'local') {
+      if (actor.role < Role.admin) throw new AppError('role_too_low');
+      await services.userManagement.mayRead(actor, userId);
+    }
+    return { id: await services.schedules.create({ userId, scope, every, email, createdBy: maker }) };
+  },
+  'statement.edit_schedule': async (call) => {
+    const { id, paused, every, email } = call.input;
+    checkAddress(call, email);
+    await mayChange(call);
+    await call.services.schedules.update(id, { paused, every, email });
+    return null;
+  },
+  'statement.delete_schedule': async (call) => {
+    await mayChange(call);
+    await call.services.schedules.remove(call.input.id);
+    return null;
   },
   'statement.export': async (call): Promise<Download> => {
     const statement = await call.services.statements.get(await scopeOf(call), call.input.month ?? '');

@@ -34,6 +34,7 @@ export function startJobs({ services, feed, turns, cleanupNodes, fresh, report, 
     await services.unsupportedMembers.deleteExpired();
     await services.wallet.sweep();
     await services.budgets.removeGone();
+    await services.links.sweep();
     const days = services.options.get('LogRetentionDays');
     await services.logs.prepare();
     if (days > 0) await services.logs.prune(Math.floor(timers.now() / 1000) - days * 86_400);
@@ -51,6 +52,7 @@ export function startJobs({ services, feed, turns, cleanupNodes, fresh, report, 
     ['tasks', tasksMs, services.tasks.poll],
     ['low balances', alertMs, services.quotaAlerts.look],
     ['budgets used', alertMs, services.budgetAlerts.look],
+    ['statements by mail', alertMs, services.schedules.tick],
     ['alerts', alertMs, alerts],
     ['leaked keys', leakMs, services.leakStop.look],
     ['budgets', budgetMs, services.budgets.tick],

@@ -1,4 +1,5 @@
 /** One invoice or credit note as it was made, to be printed. */
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Boundary } from '../../components/failure.tsx';
 import { PageHead } from '../../components/page.tsx';
@@ -6,6 +7,7 @@ import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { useRead } from '../../lib/read.ts';
 import { useUrl } from '../../lib/url.ts';
+import { LinkSheet } from '../links/link-sheet.tsx';
 import { InvoicePaper } from '../paper/invoice-paper.tsx';
 
 function Document({ number }: { readonly number: string }) {
@@ -16,9 +18,13 @@ function Document({ number }: { readonly number: string }) {
 export function InvoicePage() {
   const { t } = useTranslation();
   const number = useUrl().get('number');
+  const [sharing, setSharing] = useState(false);
   return (
     <>
       <PageHead title={number === '' ? t('invoices.title') : number}>
+        <button type="button" className="button" onClick={() => setSharing(true)}>
+          {t('links.share')}
+        </button>
         <button type="button" className="button button-primary" onClick={() => window.print()}>
           {t('paper.print')}
         </button>
@@ -28,6 +34,7 @@ export function InvoicePage() {
           <Document number={number} />
         </Boundary>
       </div>
+      {sharing ? <LinkSheet of={{ invoice: number }} title={number} onClose={() => setSharing(false)} /> : null}
     </>
   );
 }

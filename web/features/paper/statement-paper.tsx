@@ -3,8 +3,14 @@ import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
 import { amountText } from '../../../server/contract/invoice-text.ts';
 import { formOfColumn } from '../../../server/contract/pricing/format.ts';
-import { modelsOf, monthRange, type Statement, type StatementModel } from '../../../server/contract/statement.ts';
-import { grouped, monthName, withThousands } from '../../lib/format.ts';
+import {
+  modelsOf,
+  monthRange,
+  periodName,
+  type Statement,
+  type StatementModel,
+} from '../../../server/contract/statement.ts';
+import { grouped, withThousands } from '../../lib/format.ts';
 import { amountIn } from '../../shell/money.ts';
 import { Paper, PartyBlock, Sums } from './paper.tsx';
 
@@ -67,7 +73,7 @@ export function StatementPaper({ statement }: { readonly statement: Statement })
   return (
     <Paper
       title={t('paper.statement')}
-      name={`${monthName(statement.month, i18n.language)} · ${statement.name} · ${bill?.seller.name ?? statement.site}`}
+      name={`${periodName(statement.month, i18n.language)} · ${statement.name} · ${bill?.seller.name ?? statement.site}`}
       from={
         <PartyBlock
           label={t('paper.seller')}
@@ -83,7 +89,7 @@ export function StatementPaper({ statement }: { readonly statement: Statement })
         />
       }
       facts={[
-        [t('paper.month'), monthName(statement.month, i18n.language)],
+        [t('paper.month'), periodName(statement.month, i18n.language)],
         [t('paper.period'), range === null ? '' : `${dayAt(range.from)} – ${dayAt(range.to)} (UTC)`],
         ...(bill === null || bill.buyer.name === '' ? [] : [[t('paper.account'), whose] as const]),
       ]}

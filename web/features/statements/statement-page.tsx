@@ -4,7 +4,7 @@ import { Fragment, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { Link } from 'wouter';
-import { monthAt, type Statement, type StatementLine } from '../../../server/contract/statement.ts';
+import { monthAt, periodName, type Statement, type StatementLine } from '../../../server/contract/statement.ts';
 import { Boundary } from '../../components/failure.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { LazyMenu } from '../../components/lazy-menu.tsx';
@@ -14,13 +14,15 @@ import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { download } from '../../lib/download.ts';
-import { grouped, monthName } from '../../lib/format.ts';
+import { grouped } from '../../lib/format.ts';
 import { useNarrow } from '../../lib/narrow.ts';
-import { useRead } from '../../lib/read.ts';
+import { useOptionalRead, useRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { type Url, useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
+import { LinkSheet } from '../links/link-sheet.tsx';
 import { StatementPaper } from '../paper/statement-paper.tsx';
+import { ScheduleSheet } from './schedule-sheet.tsx';
 import { allDivisions, type Division, divisionIn, divisions, Shares } from './shares.tsx';
 
 type StatementScope = Partial<Record<'user' | 'token', number>> & Partial<Record<'tag' | 'label' | 'project', string>>;
@@ -244,6 +246,28 @@ function Check({ scope, month }: { readonly scope: StatementScope; readonly mont
   );
 }
 
+/** What is done with this month's document: links to it, and its mails. */
+function Sheets({ scope, month, open, onClose }: SheetsProps) {
+  const name = useOptionalRead({
+    queryKey: ['statement', scope, month],
+    queryFn: () => call('statement.get', { ...scope, month }),
+  }).data?.name;
+  if (open === null || name === undefined) return null;
+  return open === 'link' ? (
+    // The title is what the server calls it.
+    <LinkSheet of={{ ...scope, month }} title={`${month} ${name}`} onClose={onClose} />
+  ) : (
+    <ScheduleSheet scope={scope} name={name} onClose={onClose} />
+  );
+}
+
+interface SheetsProps {
+  readonly scope: StatementScope;
+  readonly month: string;
+  readonly open: 'link' | 'mail' | null;
+  readonly onClose: () => void;
+}
+
 function Month({ scope, month }: { readonly scope: StatementScope; readonly month: string }) {
   const admin = isAdmin(useUser());
   const statement = useRead({
@@ -277,7 +301,7 @@ function MonthSelect({ month, onChange }: MonthSelectProps) {
       value={month}
       options={(months.includes(month) ? months : [month, ...months]).map((one) => [
         one,
-        monthName(one, i18n.language),
+        periodName(one, i18n.language),
       ])}
       onChange={onChange}
     />
@@ -314,6 +338,7 @@ export function StatementPage() {
   const division = isAccount ? divisionIn(url.get('by'), admin) : '';
   const month = url.get('month') || monthAt(Date.now());
   const narrow = useNarrow();
+  const [open, setOpen] = useState<SheetsProps['open']>(null);
   const exportCsv = () => void exported(scope, month).catch((error: Error) => toast.error(error.message));
   return (
     <>
@@ -338,12 +363,20 @@ export function StatementPage() {
             anchor="bottom end"
             width="w-48"
             items={[
+              { id: 'link', content: t('links.share'), onPick: () => setOpen('link') },
+              { id: 'mail', content: t('statement.mail.button'), onPick: () => setOpen('mail') },
               { id: 'csv', content: t('statement.csv'), onPick: exportCsv },
               { id: 'print', content: t('statement.print'), onPick: () => window.print() },
             ]}
           />
         ) : (
           <>
+            <button type="button" className="button" onClick={() => setOpen('link')}>
+              {t('links.share')}
+            </button>
+            <button type="button" className="button" onClick={() => setOpen('mail')}>
+              {t('statement.mail.button')}
+            </button>
             <button type="button" className="button" onClick={() => window.print()}>
               {t('statement.print')}
             </button>
@@ -360,6 +393,11 @@ export function StatementPage() {
           <Shares division={division} user={scope.user ?? me?.id ?? 0} month={month} />
         )}
       </Boundary>
+      <Sheets
+        key={`sheets ${month} ${JSON.stringify(scope)}`}
+        {...{ scope, month, open }}
+        onClose={() => setOpen(null)}
+      />
     </>
   );
 }

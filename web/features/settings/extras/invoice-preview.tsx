@@ -28,7 +28,11 @@ export function InvoicePreview({ options }: { readonly options: Pick<Options, 'v
       address: typed('invoice.seller_details'),
       tax_id: typed('invoice.seller_tax_id'),
     },
-    buyer: { name: 'Müller & 李 GmbH', address: 'Hauptstraße 1\n10115 Berlin', tax_id: '', user_id: 0, username: '' },
+    buyer: {
+      name: t('invoices.sampleBuyer'),
+      address: t('invoices.sampleAddress'),
+      ...{ tax_id: '', user_id: 0, username: '' },
+    },
     ...(rate === 0 ? { net: gross, tax: 0 } : taxParts(gross, rate)),
     tax_name: rate === 0 ? '' : typed('invoice.tax_name'),
     tax_rate: rate === 0 ? '' : String(rate),
