@@ -226,6 +226,18 @@ async function everyTrouble() {
     .set({ status: 2, frozen_at: at })
     .where('id', '=', leaked.id)
     .execute();
+  await gateway.option('alert_setting.cache_requests', '1');
+  for (const [hoursAgo, cached] of [
+    [60, 900],
+    [3, 100],
+  ] as const)
+    await gateway.rows(
+      `INSERT INTO logs (created_at, type, user_id, model_name, channel_id, quota, prompt_tokens, completion_tokens, other)
+       VALUES (?, 2, 1, 'm', ?, 1, 1000, 0, ?)`,
+      hour - hoursAgo * 3600,
+      poor,
+      JSON.stringify({ input: 1000 - cached, cache_tokens: cached }),
+    );
   await gateway.rows(
     "INSERT INTO statement_mails (schedule_id, period, state, tries, tried_at, error) VALUES (1, '2026-10', 'failed', 8, ?, 'away')",
     at,

@@ -37,6 +37,7 @@ const steady = (text: string): string =>
   text
     .replace(/[A-Za-z0-9_-]{40,}/g, 'RANDOM')
     .replace(/"data":"(?:[\w-]{24,}|\w{4})"/g, '"data":"RANDOM"')
+    .replace(/\/document#[\w-]{22}/g, '/document#RANDOM')
     .replace(/\b[0-9a-f]{24,32}\b|\b[A-Z2-7]{32}\b/g, 'RANDOM')
     .replace(/\b[A-Za-z0-9]{4}\*{10}[A-Za-z0-9]{4}\b/g, 'KEY')
     .replace(/"(affiliate|aff_code)":"[^"]*"/g, '"$1":"CODE"')

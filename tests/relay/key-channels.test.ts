@@ -115,7 +115,7 @@ test('a channel that is off for now is waited for like every other, and one that
   await gateway.services.channels.remove(own);
   const gone = await send(key);
   expect(gone.status).toBe(403);
-  expect(gone.text).toContain(`bound to (#${own}) have been deleted`);
+  expect(gone.text).toContain(`limited to (#${own}) have been deleted`);
   // Nothing of it went to the channel that is left.
   expect(second.requests).toHaveLength(0);
   const { key: both } = await keyOf([other]);

@@ -60,7 +60,7 @@ export const invoiceOptions = {
     label: { zh: '月度账单为后付费账单', en: 'Statements bill afterwards' },
     help: {
       zh: '开启后，用户的月度账单列出开票方、购买方、税额与应付金额。预付费站点请关闭：充值已开具发票。',
-      en: "A user's monthly statement then names seller, buyer, tax and the amount due. Leave it off where people top up first: their orders have invoices.",
+      en: "A user's month then names seller, buyer, tax and amount due. Leave off where people top up: orders have invoices.",
     },
   }),
   'invoice.time_zone': option({

@@ -2,10 +2,12 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Invoice, taxParts } from '../../../../server/contract/invoice.ts';
+import { useMoneyDetails } from '../../../shell/money.ts';
 import { InvoicePaper } from '../../paper/invoice-paper.tsx';
 import type { Options } from '../use-options.ts';
 
 const gross = 7300;
+const dollars = 10;
 const maxRate = 100;
 
 /** @param text as it is typed. */
@@ -18,6 +20,7 @@ export function InvoicePreview({ options }: { readonly options: Pick<Options, 'v
   const { t } = useTranslation();
   const [shown, setShown] = useState(false);
   const typed = (key: Parameters<Options['valueFor']>[0]): string => options.valueFor(key).trim();
+  const unit = useMoneyDetails()?.quotaPerUnit ?? 1;
   const rate = rateOf(typed('invoice.tax_rate'));
   const today = new Date().toISOString().slice(0, 'yyyy-mm-dd'.length);
   const invoice = (): Invoice => ({
@@ -36,7 +39,7 @@ export function InvoicePreview({ options }: { readonly options: Pick<Options, 'v
     ...(rate === 0 ? { net: gross, tax: 0 } : taxParts(gross, rate)),
     tax_name: rate === 0 ? '' : typed('invoice.tax_name'),
     tax_rate: rate === 0 ? '' : String(rate),
-    ...{ quota: 5_000_000, quota_per_unit: 500_000, in_currency: true, note: typed('invoice.note') },
+    ...{ quota: dollars * unit, quota_per_unit: unit, in_currency: true, note: typed('invoice.note') },
   });
   return (
     <div className="border-t border-line px-4 py-3">
