@@ -166,6 +166,7 @@ export function everywhere({ file, upstream }: Facts): readonly (readonly string
     ['logs', 'tail', '-n', '1', '--slow', '5s', '--type', 'error'],
     ['logs', 'get', '1'],
     ['logs', 'get', '9999'],
+    ['logs', 'cache'],
     ['logs', 'stat'],
     ['logs', 'stat', '--by', 'model'],
     ['logs', 'stat', '--by', 'session', '--agent', 'opencode', '--limit', '3'],
