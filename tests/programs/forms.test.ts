@@ -175,8 +175,10 @@ async function answer(
   for (const { keys, ...words } of steps.slice(0, upTo)) {
     await terminal.until(zh ? words.zh : words.en);
     for (const typed of keys) {
+      const drawn = terminal.raw().length;
       terminal.type(typed);
-      // Keys of one question: each is a chunk of its own, as from a person.
+      // Keys of one question: each is a chunk of its own, as from a person, who sees what a key did before the next one.
+      for (let waited = 0; waited < 2000 && terminal.raw().length === drawn; waited += 20) await Bun.sleep(20);
       await Bun.sleep(60);
     }
   }
