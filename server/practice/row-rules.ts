@@ -301,6 +301,8 @@ function violates(demand: Demand, value: unknown): boolean {
       return (Array.isArray(value) ? value.length : typeof value === 'number' ? value : 0) > demand.value;
     case 'atLeast':
       return typeof value === 'number' && value < demand.value;
+    case 'word':
+      return typeof value === 'object' && value !== null;
     case 'oneOf':
       return typeof value === 'string' && !demand.words.includes(value);
     case 'pictured':

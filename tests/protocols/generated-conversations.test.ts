@@ -1,4 +1,8 @@
-/** Conversations of every disorder, generated: what arrives obeys the upstream's rules of order, results go to their calls, nothing is lost, and what is made is declared. `FUZZ_SEED=n` repeats a run, `FUZZ_FACTOR=n` tries n a dialect. */
+/**
+ * Conversations of every disorder, generated: what arrives is what the vendor's double takes and obeys its rules of order,
+ * results go to their calls, nothing is lost without a word, and what is made is declared. `FUZZ_SEED=n` repeats a run,
+ * `FUZZ_FACTOR=n` tries n a pair of dialects, `FUZZ_PAIRS=text` the pairs alone whose name has the text in it.
+ */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
@@ -10,13 +14,24 @@ import { encodeRequest as converse } from '../../server/providers/adapters/conve
 import { rulesFor, withinRules } from '../../server/providers/knowledge/apply.ts';
 import { isSystemFirst } from '../../server/providers/knowledge/message-order.ts';
 import { targetFor } from '../../server/providers/knowledge/target.ts';
-import { conversationOf, type Item, type Step, stepsOf, toolNames } from '../support/conversations.ts';
+import {
+  type Conversation,
+  conversationOf,
+  type Item,
+  type Step,
+  stepsOf,
+  toolNames,
+  undeclaredIn,
+} from '../support/conversations.ts';
+import { figure } from '../support/figure.ts';
 import { often } from '../support/often.ts';
+import { strictHost } from '../support/strict-hosts.ts';
 
 type Upstream = ProtocolId | 'converse';
 
 const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
-const numRuns = often(60, 10_000, 'FUZZ_FACTOR');
+const numRuns = often(12, 10_000, 'FUZZ_FACTOR');
+const wanted = process.env.FUZZ_PAIRS ?? '';
 
 const partsOf = (turn: Item): readonly Item[] => {
   const parts = turn.parts ?? turn.content;
@@ -78,26 +93,54 @@ function pairsOfMessages(turns: readonly Item[]): readonly (readonly [string, st
   return found;
 }
 
-const upstreams: readonly Upstream[] = [
-  'openai-chat',
-  'openai-responses',
-  'anthropic-messages',
-  'gemini-generate',
-  'cohere-chat',
-  'ollama-chat',
-  'converse',
-];
+/** The vendor's own host, and a model of it that takes pictures and tools. */
+const vendors: Readonly<Record<Upstream, readonly [double: string, model: string]>> = {
+  'openai-chat': ['openai', 'gpt-4o'],
+  'openai-responses': ['openai', 'gpt-5.5'],
+  'anthropic-messages': ['anthropic', 'claude-haiku-4-5-20251001'],
+  'gemini-generate': ['gemini', 'gemini-2.5-flash'],
+  'cohere-chat': ['cohere', 'command-a-03-2025'],
+  'ollama-chat': ['ollama', 'qwen3'],
+  converse: ['bedrock', 'amazon.nova-pro-v1:0'],
+};
 
-function check(all: readonly Step[], client: ProtocolId, to: Upstream): void {
-  const { body, pairs, words, orphans } = conversationOf(all, client);
+const strict = new Map(
+  Object.entries(vendors).map(([to, [name, model]]) => [to, { model, host: strictHost(name, to as Upstream, model) }]),
+);
+
+interface Sent {
+  readonly made: Item;
+  readonly dropped: readonly string[];
+}
+
+/** @param slug of the provider. */
+function sentTo(to: Upstream, client: ProtocolId, body: Item, slug: string, model: string): Sent {
   const dropped: string[] = [];
-  const request = codecFor(client).translation.decodeRequest({ max_tokens: 9, ...body }, { model: 'm', stream: false });
-  const target = targetFor('custom', 'm');
+  const request = codecFor(client).translation.decodeRequest({ max_tokens: 9, ...body }, { model, stream: false });
   const encoded =
     to === 'converse'
       ? converse(withinLimits(request, unknownTarget, dropped), dropped)
-      : codecFor(to).translation.encodeRequest(request, dropped, target);
-  const made = to === 'converse' ? encoded : withinRules(encoded, rulesFor('custom', to, true, 'm'), dropped);
+      : codecFor(to).translation.encodeRequest(request, dropped, targetFor(slug, model));
+  const made = to === 'converse' ? encoded : withinRules(encoded, rulesFor(slug, to, true, model), dropped);
+  return { made, dropped };
+}
+
+/** What the vendor would say, and what of the conversation is gone without a word. */
+function faultsAt(to: Upstream, client: ProtocolId, conversation: Conversation): readonly unknown[] {
+  const vendor = strict.get(to);
+  if (vendor === undefined) return [to];
+  const { made, dropped } = sentTo(to, client, conversation.body, vendor.host.slug, vendor.model);
+  const text = JSON.stringify(made);
+  const refusal = vendor.host.refusal(text);
+  const lost = conversation.words.filter((word) => !text.includes(word));
+  return [...(refusal === null ? [] : [refusal]), ...lost, ...undeclaredIn(conversation, text, dropped)];
+}
+
+function check(all: readonly Step[], client: ProtocolId, to: Upstream): void {
+  const conversation = conversationOf(all, client);
+  const { body, pairs, words, orphans } = conversation;
+  expect(faultsAt(to, client, conversation)).toEqual([]);
+  const { made, dropped } = sentTo(to, client, body, 'custom', 'm');
   const turns = (made.messages ?? made.contents ?? made.input) as readonly Item[];
   const arrived = pairsAt(to, turns);
   expect(arrived).toEqual(pairs.map(([call, result]) => [call, result ?? '']));
@@ -109,19 +152,28 @@ function check(all: readonly Step[], client: ProtocolId, to: Upstream): void {
     expect(roles.some((role, at) => (role === 'user' || role === 'assistant') && role === roles[at - 1])).toBe(false);
   }
   for (const name of toolNames) expect(text).toContain(`"name":"${portableName(name)}"`);
+  expect(undeclaredIn(conversation, text, dropped)).toEqual([]);
   const missing = pairs.filter(([, result]) => result === null).length;
   expect(dropped.filter((line) => line.endsWith('a note stands in for it'))).toHaveLength(missing);
   expect(dropped.filter((line) => line.endsWith('is sent as text'))).toHaveLength(orphans);
 }
 
-test.each(upstreams)(
-  'generated conversations of every dialect arrive at %s in its order, whole, each result at its call',
-  (to) => {
-    // What Claude itself takes in the middle passes; no request is translated into its own dialect.
-    const clients = allCodecs.map(({ id }) => id).filter((id) => id !== to);
+// What Claude itself takes in the middle passes; no request is translated into its own dialect.
+const pairs = (Object.keys(vendors) as Upstream[]).flatMap((to) =>
+  allCodecs.flatMap(({ id }) => (id === to ? [] : [[id, to] as const])),
+);
+
+test.each(pairs.filter((pair) => pair.join(' to ').includes(wanted)))(
+  'generated conversations of %s arrive at %s as it takes them, in its order, whole, each result at its call',
+  (client, to) => {
+    let tried = 0;
     fc.assert(
-      fc.property(stepsOf(), fc.constantFrom(...clients), (all, client) => check(all, client, to)),
+      fc.property(stepsOf('picture', 'thought'), (all) => {
+        tried++;
+        check(all, client, to);
+      }),
       { seed, numRuns },
     );
+    if (numRuns >= 1000) figure(`seed ${seed}, ${client} to ${to}: ${tried} conversations`);
   },
 );

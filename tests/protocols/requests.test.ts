@@ -188,7 +188,12 @@ test('tool choice, schemas and single calls', () => {
     { type: 'any' },
     [{ name: 'g', input_schema: { type: 'object', properties: {} } }],
   ]);
-  const schema = { type: 'object', properties: { n: { type: 'number' } }, additionalProperties: false };
+  const schema = {
+    type: 'object',
+    properties: { n: { type: 'number' } },
+    required: ['n'],
+    additionalProperties: false,
+  };
   const format = { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } };
   const there = chat({ ...requested, response_format: format }).made;
   expect(there.output_config.format).toEqual({ type: 'json_schema', schema });
@@ -537,6 +542,30 @@ test.each([true, false])('Cohere hears nothing of a failed tool, and its client 
     ],
   });
   expect(dropped.some((one) => one.includes('the tool failed'))).toBe(failed);
+});
+
+test('a thought before a call reaches Cohere as one, and the words before it as their plan', () => {
+  const calling = [
+    { type: 'thinking', thinking: 'I wonder', signature: '' },
+    { type: 'text', text: 'I look.' },
+    use('a'),
+  ];
+  const { made, dropped } = translated('anthropic-messages', 'cohere-chat', {
+    model: 'command-a-reasoning-08-2025',
+    max_tokens: 10,
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: calling },
+      { role: 'user', content: [result('a', 'no')] },
+    ],
+  });
+  expect((made.messages as readonly unknown[])[1]).toMatchObject({
+    role: 'assistant',
+    content: [{ type: 'thinking', thinking: 'I wonder' }],
+    tool_plan: 'I look.',
+    tool_calls: [{ id: 'a' }],
+  });
+  expect(dropped.filter((line) => line.includes('thought'))).toEqual([]);
 });
 
 test('Ollama: results belong to their calls by id, by name, or in order', () => {

@@ -61,6 +61,13 @@ test('the signature stands on the first piece of its call, beside id and name', 
   expect(pieces(signedCalls).every((chunk) => typeof chunk.function === 'object')).toBe(true);
 });
 
+test('a relay in front of Gemini may write the signature’s other spelling', () => {
+  const parts = [{ functionCall: { name: 'weather', args: {} }, thought_signature: 'c2lnLTE=' }];
+  const candidates = [{ content: { role: 'model', parts }, finishReason: 'STOP' }];
+  const [first] = pieces(encoded([{ candidates }]));
+  expect(first).toMatchObject({ extra_content: { google: { thought_signature: 'c2lnLTE=' } } });
+});
+
 test('a signature that is known late comes in a piece that every client can read', () => {
   const writer = codecs['openai-chat'].translation.writer(context);
   const text = [

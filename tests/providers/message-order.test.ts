@@ -80,6 +80,41 @@ test.each([...strict.map((provider) => host(provider)), host('ollama', 'ollama-c
   },
 );
 
+test('turns that are joined for Ollama keep their pictures, and what they thought is named as lost', () => {
+  const where = host('ollama', 'ollama-chat');
+  const image = (data: string) => ({ type: 'image', source: { type: 'base64', media_type: 'image/png', data } });
+  const reminded = translated('anthropic-messages', where, {
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: 'one' }, image('AAAA')] },
+      { role: 'system', content: 'environment' },
+      { role: 'user', content: [{ type: 'text', text: 'two' }, image('BBBB'), image('CCCC')] },
+    ],
+  });
+  expect(reminded.turns).toEqual([
+    {
+      role: 'user',
+      content: 'one\n\n<system>\nenvironment\n</system>\n\ntwo',
+      images: ['AAAA', 'BBBB', 'CCCC'],
+    },
+  ]);
+  expect(reminded.dropped).toEqual([
+    '/messages: the upstream takes one system message, first: later ones are reminders in the user’s turn',
+  ]);
+  const later = { role: 'user', content: 'b', images: ['AAAA'] };
+  const unknown = host('custom', 'ollama-chat');
+  expect(translated('ollama-chat', unknown, { messages: [{ role: 'user', content: 'a' }, later] }).turns).toEqual([
+    { role: 'user', content: 'a\n\nb', images: ['AAAA'] },
+  ]);
+  const { dropped } = translated('openai-chat', unknown, {
+    messages: [
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: 'b' },
+      { role: 'assistant', content: 'c', reasoning_content: 'thought' },
+    ],
+  });
+  expect(dropped).toContainEqual(expect.stringContaining('thinking of the later ones are left out'));
+});
+
 test('a host whose documents allow them keeps several instructions where they stand', () => {
   for (const provider of ['openai', 'azure', 'deepseek', 'xai']) {
     const { turns, dropped } = translated('anthropic-messages', { ...host(provider), order: 'anywhere' }, firstTurn);

@@ -114,6 +114,28 @@ test('a chat that sets the effort with which tools are taken stays as it is, whe
   expect(sent()).toMatchObject({ path: '/v1/responses', body: { reasoning: { effort: 'high' } } });
 });
 
+test.each(['openai', 'azure'])(
+  'a shorter limit than %s’s Responses take is the shortest that they do',
+  async (slug) => {
+    await open(slug, 'gpt-5.6-sol');
+    const limited = (path: string, body: object) =>
+      ask(path, { model: 'gpt-5.6-sol', tools, messages: hi, ...body }).then(() => sent());
+    expect(await limited('/v1/chat/completions', { max_tokens: 1 })).toMatchObject({
+      path: expect.stringMatching(/\/responses$/),
+      body: { max_output_tokens: 16 },
+    });
+    expect(await dropped()).toContain('/max_output_tokens: 16 instead of 1');
+    expect((await limited('/v1/chat/completions', { max_tokens: 17 })).body.max_output_tokens).toBe(17);
+    const [path, warmUp] = messagesRequest('gpt-5.6-sol', true);
+    await ask(path, { ...warmUp, max_tokens: 1 });
+    expect(sent().body.max_output_tokens).toBe(16);
+    // A client of the same dialect hears of it from its maker.
+    const own = { model: 'gpt-5.6-sol', input: 'hi', max_output_tokens: 1 };
+    await ask('/v1/responses', own);
+    expect(sent().text).toBe(JSON.stringify(own));
+  },
+);
+
 test('a channel that names its dialect keeps it, and the model then does not think', async () => {
   await open('openai', 'gpt-5.6-sol', { setting: '{"dialect":"openai-chat"}' });
   await ask(...messagesRequest('gpt-5.6-sol', true));

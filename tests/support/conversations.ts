@@ -20,6 +20,8 @@ export interface Step {
   /** Places of calls in the order in which their results come; a place that is missing gets none. */
   readonly order: readonly number[];
   readonly between: boolean;
+  /** Whether results show a picture, in dialects where they can. */
+  readonly shown: boolean;
 }
 
 /** @param more kinds besides those that hold words, calls and results alone. */
@@ -33,6 +35,7 @@ export const stepsOf = (...more: readonly Step['kind'][]) =>
       tools: fc.array(fc.nat(toolNames.length - 1), { minLength: 1, maxLength: 4 }),
       order: fc.shuffledSubarray([0, 1, 2, 3]),
       between: fc.boolean(),
+      shown: fc.boolean(),
     }),
     { minLength: 1, maxLength: 9 },
   );
@@ -47,7 +50,7 @@ interface Call {
 type Turn =
   | { readonly kind: 'say'; readonly role: 'system' | 'developer' | 'user' | 'assistant'; readonly text: string }
   | { readonly kind: 'calls'; readonly calls: readonly Call[] }
-  | { readonly kind: 'result'; readonly call: Call; readonly text: string }
+  | { readonly kind: 'result'; readonly call: Call; readonly text: string; readonly shows?: boolean }
   | { readonly kind: 'picture'; readonly text: string }
   | { readonly kind: 'thought'; readonly thought: string; readonly text: string };
 
@@ -60,11 +63,18 @@ export interface Conversation {
   readonly words: readonly string[];
   /** Results that answer no call. */
   readonly orphans: number;
+  /** Words of thoughts, which arrive or are declared. */
+  readonly thoughts: readonly string[];
+  /** How often the picture is in it, which arrives or is declared. */
+  readonly pictures: number;
 }
 
 const hasRoles = (client: ProtocolId): boolean => client !== 'gemini-generate';
 /** Its calls have no ids: results belong to them by name and order. */
 const isNameless = (client: ProtocolId): boolean => client === 'ollama-chat';
+
+/** Pictures stand in the results of calls. */
+const showsResults = (client: ProtocolId): boolean => client === 'anthropic-messages' || client === 'openai-responses';
 
 class Composer {
   readonly turns: Turn[] = [];
@@ -84,10 +94,11 @@ class Composer {
     this.turns.push({ kind: 'say', role, text });
   }
 
-  step({ kind, tools, order, between }: Step): void {
+  step(step: Step): void {
+    const { kind } = step;
     switch (kind) {
       case 'calls':
-        this.calls(tools, order, between);
+        this.calls(step);
         return;
       case 'orphan': {
         this.orphans++;
@@ -120,7 +131,7 @@ class Composer {
     }
   }
 
-  private calls(tools: readonly number[], order: readonly number[], between: boolean): void {
+  private calls({ tools, order, between, shown }: Step): void {
     const calls = tools.map(
       (tool): Call => ({ id: `id${++this.count}`, name: toolNames[tool] ?? '', word: this.word('call') }),
     );
@@ -135,13 +146,15 @@ class Composer {
       const text = this.word('result');
       results.set(call, text);
       this.words.push(text);
-      this.turns.push({ kind: 'result', call, text });
+      this.turns.push({ kind: 'result', call, text, shows: shown && showsResults(this.client) });
     }
     for (const call of calls) this.pairs.push([call.word, results.get(call) ?? null]);
   }
 }
 
-const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+export const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const pngBlock = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } };
+const pngPart = { type: 'input_image', image_url: `data:image/png;base64,${png}`, detail: 'auto' };
 const schema = { type: 'object', properties: { input: { type: 'string' } } };
 const functions = toolNames.map((name) => ({ type: 'function', function: { name, parameters: schema } }));
 
@@ -204,14 +217,20 @@ function messagesTurn(turn: Turn): Item {
         content: turn.calls.map(({ id, name, word }) => ({ type: 'tool_use', id, name, input: { input: word } })),
       };
     case 'result':
-      return { role: 'user', content: [{ type: 'tool_result', tool_use_id: turn.call.id, content: turn.text }] };
-    case 'picture':
       return {
         role: 'user',
         content: [
-          { type: 'text', text: turn.text },
-          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } },
+          {
+            type: 'tool_result',
+            tool_use_id: turn.call.id,
+            content: turn.shows === true ? [{ type: 'text', text: turn.text }, pngBlock] : turn.text,
+          },
         ],
+      };
+    case 'picture':
+      return {
+        role: 'user',
+        content: [{ type: 'text', text: turn.text }, pngBlock],
       };
     case 'thought':
       return {
@@ -236,15 +255,18 @@ function responsesItems(turn: Turn): readonly Item[] {
         arguments: JSON.stringify({ input: word }),
       }));
     case 'result':
-      return [{ type: 'function_call_output', call_id: turn.call.id, output: turn.text }];
+      return [
+        {
+          type: 'function_call_output',
+          call_id: turn.call.id,
+          output: turn.shows === true ? [{ type: 'input_text', text: turn.text }, pngPart] : turn.text,
+        },
+      ];
     case 'picture':
       return [
         {
           role: 'user',
-          content: [
-            { type: 'input_text', text: turn.text },
-            { type: 'input_image', image_url: `data:image/png;base64,${png}`, detail: 'auto' },
-          ],
+          content: [{ type: 'input_text', text: turn.text }, pngPart],
         },
       ];
     case 'thought':
@@ -301,5 +323,19 @@ export function conversationOf(steps: readonly Step[], client: ProtocolId): Conv
   for (const step of steps)
     composer.step(!hasRoles(client) && step.kind === 'developer' ? { ...step, kind: 'user' } : step);
   const { turns, pairs, words, orphans } = composer;
-  return { body: bodyOf(client, turns), pairs, words, orphans };
+  const thoughts = turns.flatMap((turn) => (turn.kind === 'thought' ? [turn.thought] : []));
+  const pictures = turns.filter((turn) => turn.kind === 'picture' || (turn.kind === 'result' && turn.shows)).length;
+  return { body: bodyOf(client, turns), pairs, words, orphans, thoughts, pictures };
+}
+
+/** What of a conversation neither arrived nor is declared. @param made as the upstream gets it. */
+export function undeclaredIn(
+  { thoughts, pictures }: Conversation,
+  made: string,
+  dropped: readonly string[],
+): readonly string[] {
+  const isDeclared = (word: RegExp): boolean => dropped.some((line) => word.test(line));
+  const thoughtsLost = thoughts.some((thought) => !made.includes(thought)) && !isDeclared(/thought|reasoning|thinking/);
+  const picturesLost = made.split(png).length - 1 < pictures && !isDeclared(/image/);
+  return [...(thoughtsLost ? ['a thought'] : []), ...(picturesLost ? ['a picture'] : [])];
 }

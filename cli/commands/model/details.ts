@@ -37,6 +37,7 @@ const kinds: Readonly<Record<string, Words>> = {
   atMost: { zh: '最大', en: 'at most' },
   atLeast: { zh: '最小', en: 'at least' },
   oneOf: { zh: '只能是', en: 'is one of' },
+  word: { zh: '按名称指定时改为', en: 'by a name becomes' },
   shaped: { zh: '改写为此形式', en: 'is brought into the shape' },
   present: { zh: '缺少时补上', en: 'is put in where it is missing:' },
   continued: { zh: '续写时最后一条助手消息须标记', en: 'marks a last message of the assistant as' },

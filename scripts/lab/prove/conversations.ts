@@ -2,7 +2,7 @@
  * Sends generated conversations of every disorder in each client's dialect through a gateway in memory to strict doubles of the
  * providers: `node scripts/launch.mjs lab/prove/conversations [--count 10000] [--seed N] [--share 1/8] [--only TEXT] [--schemas FOLDER]`.
  * Counted as wrong: what the double refuses, what the vendor's schema refuses (`openai-openapi.json` of FOLDER), a result at another
- * call, a word that went without being declared, a call whose name comes back changed. `--count` is for each pair of dialects,
+ * call, a word that went, a thought or a picture that went without being declared, a call whose name comes back changed. `--count` is for each pair of dialects,
  * `--share 2/8` sends the second eighth of it.
  */
 import { readFileSync } from 'node:fs';
@@ -21,6 +21,7 @@ import {
   type Item,
   stepsOf,
   toolNames,
+  undeclaredIn,
 } from '../../../tests/support/conversations.ts';
 
 const optionOf = (name: string, fallback: string): string => {
@@ -179,7 +180,7 @@ class Tally {
   }
 }
 
-/** Words of a kind that a model of the double cannot take are listed; any other word has to be there. */
+/** All words have to be there; of thoughts and pictures, what is not there has to be listed. */
 function faultsOf(sent: Sent, wire: UpstreamWire, dropped: readonly string[]): readonly string[] {
   const { conversation, exchange, answer, status } = sent;
   if (exchange.rejected !== null)
@@ -188,7 +189,7 @@ function faultsOf(sent: Sent, wire: UpstreamWire, dropped: readonly string[]): r
   if (status !== 200) faults.push(`status ${status}: ${answer.slice(0, 90)}`);
   const text = JSON.stringify(exchange.body);
   const lost = conversation.words.filter((word) => !text.includes(word));
-  if (lost.length > 0 && dropped.length === 0) faults.push(`words lost: ${lost[0]?.replace(/\d+\.$/, '')}`);
+  if (lost.length > 0) faults.push(`words lost: ${lost[0]?.replace(/\d+\.$/, '')}`);
   const twice = conversation.words.find((word) => text.split(word).length > 2);
   if (twice !== undefined) faults.push(`words twice: ${twice.replace(/\d+\.$/, '')}`);
   const arrived = new Map(pairsIn(wire, exchange.body));
@@ -202,6 +203,7 @@ function faultsOf(sent: Sent, wire: UpstreamWire, dropped: readonly string[]): r
   const missing = conversation.pairs.filter(([, result]) => result === null).length;
   if (missing > 0 && !dropped.some((line) => line.includes('stands in for it')))
     faults.push('undeclared: a result was made');
+  for (const what of undeclaredIn(conversation, text, dropped)) faults.push(`undeclared: ${what} is gone`);
   if (conversation.orphans > 0 && !dropped.some((line) => line.includes('sent as text')))
     faults.push('undeclared: a result became text');
   for (const { name } of exchange.said?.calls ?? []) {

@@ -108,9 +108,18 @@ function encodeMessage({ role, parts }: Message, path: string, dropped: Dropped)
   if (content.length === 0 && calls.length === 0) return results;
   const speaker = role === 'developer' ? 'system' : role === 'tool' ? 'user' : role;
   if (calls.length === 0) return [...results, { role: speaker, content: plain(content) }];
-  // Words before calls are their plan.
+  // Words before calls are their plan; thoughts stay what they are.
   const plan = content.map((item) => text(item.text) ?? '').join('');
-  return [...results, { role: speaker, ...(plan === '' ? {} : { tool_plan: plan }), tool_calls: calls }];
+  const thoughts = content.filter(({ type }) => type === 'thinking');
+  return [
+    ...results,
+    {
+      role: speaker,
+      ...(thoughts.length === 0 ? {} : { content: thoughts }),
+      ...(plan === '' ? {} : { tool_plan: plan }),
+      tool_calls: calls,
+    },
+  ];
 }
 
 const plain = (content: readonly Item[]): unknown => {

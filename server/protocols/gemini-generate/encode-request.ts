@@ -47,7 +47,8 @@ export function encodeRequest(
   const config = present({
     temperature: request.temperature,
     topP: request.topP,
-    topK: request.topK,
+    // Others say by 0 that all words may be drawn.
+    topK: request.topK === 0 ? null : request.topK,
     maxOutputTokens: request.maxTokens,
     stopSequences: request.stop.length === 0 ? undefined : request.stop.slice(0, maxStops),
     seed: request.seed,

@@ -6,7 +6,7 @@ import { budgetOf, effortWord } from '../shared/effort.ts';
 import { copyExtraFields, type SharedFields, serviceTiers } from '../shared/extra-fields.ts';
 import { present, record } from '../shared/json.ts';
 import { candidatesOf, withinLimits } from '../shared/model-limits.ts';
-import { customSchema, notPassed, offeredChoice, portableName } from '../shared/tools.ts';
+import { customSchema, notPassed, offeredChoice, portableName, strictFor } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 import { encodeMessages } from './encode-messages.ts';
 
@@ -66,7 +66,7 @@ export function encodeRequest(
     tools: tools.length === 0 ? undefined : tools,
     tool_choice: tools.length === 0 ? undefined : encodeChoice(request, tools, dropped),
     parallel_tool_calls: tools.length === 0 ? undefined : request.parallelToolCalls,
-    response_format: encodeFormat(request.responseFormat),
+    response_format: encodeFormat(request, dropped),
     ...encodeReasoning(request, target, dropped),
     user: userFor(request, dropped),
     web_search_options: same ? searchOptions(request) : undefined,
@@ -122,7 +122,8 @@ const isChatTool = (tool: Tool): boolean => (tool.raw as { custom?: unknown } | 
 const searchOptions = ({ tools }: ChatRequest): unknown =>
   tools.map(({ raw }) => record(raw)?.web_search_options).find((options) => options !== undefined);
 
-function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Record<string, unknown>[] {
+function encodeTools(request: ChatRequest, dropped: Dropped): Record<string, unknown>[] {
+  const { tools, dialect } = request;
   return tools.flatMap((tool, index): Record<string, unknown>[] => {
     if (tool.kind === 'provider') {
       if (dialect === 'openai-chat')
@@ -139,16 +140,18 @@ function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Record<
           name: portableName(tool.name),
           description: tool.description,
           parameters: schema,
-          strict: tool.strict,
+          strict: strictFor(request, tool, `/tools/${index}`, dropped),
         }),
       },
     ];
   });
 }
 
-function encodeFormat(format: ChatRequest['responseFormat']): unknown {
+function encodeFormat(request: ChatRequest, dropped: Dropped): unknown {
+  const format = request.responseFormat;
   if (format === null) return undefined;
   if (format.type === 'json') return { type: 'json_object' };
-  const { name, description, schema, strict } = format;
+  const { name, description, schema } = format;
+  const strict = strictFor(request, format, '/response_format', dropped);
   return { type: 'json_schema', json_schema: present({ name, description, schema, strict }) };
 }

@@ -8,7 +8,7 @@ import { present, record } from '../shared/json.ts';
 import { mediaUrl } from '../shared/media.ts';
 import { oneAnswerOnly, withinLimits } from '../shared/model-limits.ts';
 import { approximate, isWebSearch, reportSearchLimits } from '../shared/search.ts';
-import { grammarOf, notPassed, offeredChoice, portableId, portableName } from '../shared/tools.ts';
+import { grammarOf, notPassed, offeredChoice, portableId, portableName, strictFor } from '../shared/tools.ts';
 import { type Target, unknownTarget } from '../target.ts';
 
 const sharedFields: SharedFields = {
@@ -48,7 +48,7 @@ export function encodeRequest(
     dropped,
   );
   const effort = effortWord(request, target);
-  const words = present({ format: encodeFormat(request.responseFormat), verbosity });
+  const words = present({ format: encodeFormat(request, dropped), verbosity });
   return present({
     model: request.model,
     input: request.messages.flatMap((message, index) => encodeMessage(message, `/messages/${index}`, custom, dropped)),
@@ -80,7 +80,8 @@ function encodeChoice({ toolChoice: wanted, tools }: ChatRequest, sent: readonly
   return { type: custom ? 'custom' : 'function', name: portableName(toolChoice.name) };
 }
 
-function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Item[] {
+function encodeTools(request: ChatRequest, dropped: Dropped): Item[] {
+  const { tools, dialect } = request;
   return tools.flatMap((tool, index): Item[] => {
     const name = portableName(tool.name);
     if (tool.kind === 'custom') {
@@ -89,7 +90,8 @@ function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Item[] 
       return [present({ type: 'custom', name, description: tool.description, format })];
     }
     if (tool.kind === 'function') {
-      const { description, schema, strict } = tool;
+      const { description, schema } = tool;
+      const strict = strictFor(request, tool, `/tools/${index}`, dropped);
       return [{ type: 'function', name, ...present({ description }), parameters: schema, strict: strict ?? false }];
     }
     if (dialect === 'openai-responses' && tool.raw !== undefined) return [tool.raw as Item];
@@ -116,10 +118,12 @@ const callLimit = ({ tools }: ChatRequest): number | undefined => {
   return limits.length === 0 ? undefined : Math.min(...limits);
 };
 
-function encodeFormat(format: ChatRequest['responseFormat']): unknown {
+function encodeFormat(request: ChatRequest, dropped: Dropped): unknown {
+  const format = request.responseFormat;
   if (format === null) return undefined;
   if (format.type === 'json') return { type: 'json_object' };
-  const { name, description, schema, strict } = format;
+  const { name, description, schema } = format;
+  const strict = strictFor(request, format, '/response_format', dropped);
   return present({ type: 'json_schema', name, description, schema, strict });
 }
 

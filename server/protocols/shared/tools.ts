@@ -1,5 +1,5 @@
 /** Arguments and schemas of tools where dialects disagree: text or object, free text or JSON, ids of every shape. */
-import type { Tool, ToolChoice } from '../canonical.ts';
+import type { ChatRequest, Tool, ToolChoice } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { type Json, parseExact, parseJson, record, text } from './json.ts';
 
@@ -232,3 +232,37 @@ export const notPassed = ({ name }: Tool, index: number): string =>
   clientRun.test(name)
     ? `/tools/${index}: ${name} has a form that only its own dialect knows`
     : `/tools/${index}: ${name} runs only at its own provider`;
+
+/** Whether each object of a schema requires all of its members and takes no others. */
+function isClosed(schema: unknown): boolean {
+  const open: unknown[] = [schema];
+  while (open.length > 0) {
+    const value = open.pop();
+    const members = record(value);
+    if (members !== null) {
+      const properties = record(members.properties);
+      if (members.type === 'object' || properties !== null) {
+        const required = new Set(Array.isArray(members.required) ? members.required : []);
+        if (members.additionalProperties !== false) return false;
+        for (const name in properties) if (!required.has(name)) return false;
+      }
+    }
+    if (typeof value === 'object') for (const inner of Object.values(value ?? {})) open.push(inner);
+  }
+  return true;
+}
+
+/**
+ * OpenAI follows closed schemas alone strictly, where others follow those that leave something open too; its own clients
+ * are refused by it. Source: https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
+ */
+export function strictFor(
+  { dialect }: ChatRequest,
+  { strict, schema }: { readonly strict: boolean | null; readonly schema: unknown },
+  path: string,
+  dropped: Dropped,
+): boolean | null {
+  if (strict !== true || dialect === 'openai-chat' || dialect === 'openai-responses' || isClosed(schema)) return strict;
+  dropped.push(`${path}/strict: a schema that leaves something open is not followed strictly`);
+  return false;
+}

@@ -37,12 +37,14 @@ export function encodeRequest(requested: ChatRequest, dropped: Dropped): Record<
   }
   reportUnsupported(request, dropped);
   copyExtraFields(request, {}, dropped);
+  const temperature = request.temperature === null ? null : Math.min(1, request.temperature);
+  if (temperature !== request.temperature) dropped.push('/temperature: held to 1');
   return present({
     system: system.length === 0 ? undefined : system,
     messages,
     inferenceConfig: present({
       maxTokens: request.maxTokens,
-      temperature: request.temperature,
+      temperature,
       topP: request.topP,
       stopSequences: request.stop.length === 0 ? undefined : request.stop,
     }),

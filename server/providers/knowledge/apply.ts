@@ -166,6 +166,7 @@ function unmet(object: Members, key: string, row: ProviderRow): boolean {
   if (demand.kind === 'notNull') return value === null;
   if (value === undefined || value === null) return false;
   if (demand.kind === 'oneOf') return typeof value === 'string' && !demand.words.includes(value);
+  if (demand.kind === 'word') return typeof value === 'object';
   if (demand.kind === 'systemFirst') return Array.isArray(value) && !isSystemFirst(value, demand.apart, object);
   if (demand.kind === 'continued') return Array.isArray(value) && isUnmarked(value.at(-1), demand.member);
   if (demand.kind === 'asked') return Array.isArray(value) && !hasRole(value, demand.by.role);
@@ -270,6 +271,10 @@ function satisfy(object: Members, key: string, demand: ValueDemand, reasons: str
       reasons.push(`${within} instead of ${value}`);
       return { ...object, [key]: within };
     }
+    case 'word':
+      if (typeof value !== 'object') return object;
+      reasons.push(`${demand.instead} instead of one by its name`);
+      return { ...object, [key]: demand.instead };
     case 'oneOf':
       return oneOf(object, key, demand, reasons);
     case 'pictured': {

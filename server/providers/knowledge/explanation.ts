@@ -77,6 +77,8 @@ const demandFields = (demand: Demand): unknown => {
     case 'atMost':
     case 'atLeast':
       return demand.value;
+    case 'word':
+      return demand.instead;
     case 'oneOf':
     case 'without':
       return demand.words;

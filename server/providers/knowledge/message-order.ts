@@ -225,7 +225,7 @@ function withReminders(turns: readonly unknown[], word: string, isQuestion: bool
 
 /** Turns of which each may say what several said. */
 export class JoinedTurns {
-  private readonly turns: { readonly item: unknown; readonly contents: unknown[] }[] = [];
+  private readonly turns: { readonly item: unknown; readonly contents: unknown[]; images: readonly unknown[] }[] = [];
   private readonly lost = new Set<string>();
 
   /** @param word how the dialect calls a part that is text. */
@@ -237,15 +237,18 @@ export class JoinedTurns {
   }
 
   add(item: unknown): void {
-    this.turns.push({ item, contents: [record(item)?.content] });
+    const members = record(item);
+    this.turns.push({ item, contents: [members?.content], images: imagesOf(members) });
   }
 
-  /** To the last turn: of the item its content is kept. */
+  /** To the last turn: of the item its content is kept, and pictures that stand beside it. */
   join(item: Members): void {
     const turn = this.turns.at(-1);
     if (turn === undefined) return;
+    const { images, ...rest } = item;
     turn.contents.push(item.content);
-    noteLosses(item, record(turn.item), this.lost);
+    turn.images = [...turn.images, ...imagesOf(item)];
+    noteLosses(Array.isArray(images) ? rest : item, record(turn.item), this.lost);
   }
 
   /** What the log says of members that went with joining; '' = none did. */
@@ -254,15 +257,24 @@ export class JoinedTurns {
   }
 
   all(): readonly unknown[] {
-    return this.turns.map(({ item, contents }) =>
-      contents.length === 1 ? item : { ...record(item), content: joinedContent(contents, this.word) },
+    return this.turns.map(({ item, contents, images }) =>
+      contents.length === 1
+        ? item
+        : {
+            ...record(item),
+            content: joinedContent(contents, this.word),
+            ...(images.length === 0 ? {} : { images }),
+          },
     );
   }
 }
 
+/** Ollama's messages have their pictures beside the words. */
+const imagesOf = (item: Members | null): readonly unknown[] => (Array.isArray(item?.images) ? item.images : []);
+
 /** Members of a message that say something. The client may write others, of any number and length: these have one name. */
 const knownMembers: ReadonlySet<string> = new Set([
-  ...['name', 'reasoning_content', 'reasoning', 'reasoning_details', 'refusal', 'audio', 'annotations'],
+  ...['name', 'reasoning_content', 'reasoning', 'reasoning_details', 'thinking', 'refusal', 'audio', 'annotations'],
   ...['prefix', 'partial', 'cache_control', 'function_call', 'phase'],
 ]);
 

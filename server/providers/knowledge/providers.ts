@@ -153,11 +153,21 @@ const moonshot = of('moonshot', 'openai-chat', [
 
 const glm = 'https://docs.bigmodel.cn/api-reference/模型-api/对话补全';
 
+/** Neither 0 nor 1, which clients name who want the usual. */
+const shareBetween = (member: string, source: string): readonly RowSpec[] =>
+  (
+    [
+      { kind: 'atLeast', value: 0.01 },
+      { kind: 'atMost', value: 0.99 },
+    ] as const
+  ).map((demand): RowSpec => [member, demand, source, { translatedOnly: true }]);
+
 const zhipu = ['zhipu', 'zhipu-v4'].flatMap((provider) =>
   of(provider, 'openai-chat', [
     ['max_completion_tokens', { kind: 'renamed', to: 'max_tokens' }, glm],
     ['user', { kind: 'renamed', to: 'user_id' }, glm],
     ['temperature', { kind: 'atMost', value: 1 }, glm],
+    ...shareBetween('top_p', 'https://github.com/songquanpeng/one-api/issues/1045'),
     ['tool_choice', { kind: 'oneOf', words: ['auto'], instead: { required: 'auto' } }, glm],
     ['messages[].role', noDevelopers, glm],
     ['stop', { kind: 'atMost', value: 1 }, glm],
@@ -264,6 +274,14 @@ const openaiResponses = ['openai', 'azure'].flatMap((provider) =>
       { kind: 'oneOf', words: ['medium'] },
       'https://github.com/google-deepmind/concordia/issues/164',
       thoughtless,
+    ],
+    ['top_logprobs', absent, openaiReasoning, thinking],
+    // Claude Code warms up with a limit of one.
+    [
+      'max_output_tokens',
+      { kind: 'atLeast', value: 16 },
+      'https://github.com/BerriAI/litellm/pull/31536',
+      { translatedOnly: true },
     ],
   ]),
 );
@@ -377,6 +395,32 @@ const ali = of('ali', 'openai-chat', [
   ['messages[].role', noDevelopers, aliChat],
   ['messages', speaksOfJson, 'https://github.com/agno-agi/agno/pull/5317', inJson],
   ['tool_choice', { kind: 'oneOf', words: ['auto', 'none'], instead: { required: 'auto' } }, aliChat],
+  ['temperature', { kind: 'atMost', value: 1.99 }, aliChat],
+  ['top_p', { kind: 'atLeast', value: 0.01 }, aliChat],
+]);
+
+const cohereChat = 'https://docs.cohere.com/reference/chat';
+
+const cohere = of('cohere', 'cohere-chat', [
+  ['temperature', { kind: 'atMost', value: 1 }, cohereChat, { translatedOnly: true }],
+  ...shareBetween('p', cohereChat),
+  ['k', { kind: 'atMost', value: 500 }, cohereChat, { translatedOnly: true }],
+  ['seed', { kind: 'atLeast', value: 0 }, cohereChat, { translatedOnly: true }],
+  ['response_format', absent, cohereChat, { onlyWith: 'tools', translatedOnly: true }],
+]);
+
+const lmStudio = of('lm-studio', 'openai-chat', [
+  [
+    'tool_choice',
+    { kind: 'word', instead: 'required' },
+    'https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670',
+  ],
+  [
+    'response_format.type',
+    { kind: 'oneOf', words: ['json_schema', 'text'], instead: { json_object: 'text' } },
+    'https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/189',
+    { translatedOnly: true },
+  ],
 ]);
 
 const together = of('together', 'openai-chat', [
@@ -395,6 +439,8 @@ export const providerRows: readonly ProviderRow[] = [
   ...cerebras,
   ...moonshot,
   ...zhipu,
+  ...cohere,
+  ...lmStudio,
   ...perplexity,
   ...deepseek,
   ...xai,

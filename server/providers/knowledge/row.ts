@@ -38,6 +38,8 @@ export type Demand =
   | { readonly kind: 'atLeast'; readonly value: number }
   /** Other words become the one given for them, or go where none is given. */
   | { readonly kind: 'oneOf'; readonly words: readonly string[]; readonly instead?: Readonly<Record<string, string>> }
+  /** A word: what is an object becomes this one. */
+  | { readonly kind: 'word'; readonly instead: string }
   /** A list in which these words must not stand; one that is empty then goes. */
   | { readonly kind: 'without'; readonly words: readonly string[] }
   /** Ids of calls: what does not match is replaced by a short hash of this shape, the same in call and result. */
