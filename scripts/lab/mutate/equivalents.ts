@@ -353,8 +353,10 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'server/billing/ledger/pending.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the source as it is written
     line: 'await takeReserved(join(outbox.dir, name), path(`-${order.paths.length + 1}`), outbox.dir, order);',
     before: 'outbox.dir',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the source as it is written
     after: 'path(`-${order.paths.length + 1}`)',
     reason: 'a folder that is not synced differs after a power cut alone',
   },
