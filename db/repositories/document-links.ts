@@ -58,16 +58,26 @@ export function createDocumentLinksRepository({ query }: Database) {
         .executeTakeFirstOrThrow();
       return { rows, total };
     },
-    /** Counts that it was opened. @returns undefined where it opens nothing. */
-    open: (hash: string, now: number) =>
+    /** @returns undefined where it is revoked or has ended. */
+    withSecret: (hash: string, now: number) =>
       query
-        .updateTable('document_links')
-        .set((eb) => ({ opened: eb('opened', '+', 1), opened_at: now }))
+        .selectFrom('document_links')
+        .selectAll()
         .where('secret_hash', '=', hash)
         .where('revoked_at', '=', 0)
         .where('expires_at', '>', now)
-        .returningAll()
         .executeTakeFirst(),
+    /** @returns whether it was open still. */
+    countOpened: async (id: number, now: number): Promise<boolean> => {
+      const counted = await query
+        .updateTable('document_links')
+        .set((eb) => ({ opened: eb('opened', '+', 1), opened_at: now }))
+        .where('id', '=', id)
+        .where('revoked_at', '=', 0)
+        .returning('id')
+        .executeTakeFirst();
+      return counted !== undefined;
+    },
     revoke: async (id: number, now: number): Promise<void> => {
       await query
         .updateTable('document_links')

@@ -344,7 +344,7 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
   const { credentials, devices } = signIn;
   const signUps = createSignUps(deps.store, () => options.get('RegistrationsPerIp'));
   const sendMail = deps.sendMail ?? createMailer(options);
-  const links = createLinks({ ...deps, invoices, statements });
+  const links = createLinks({ ...deps, users, invoices, statements });
   const schedules = createSchedules({ ...deps, options, users, tokens, statements, links, sendMail });
   const settings = createSettings(deps);
   await settings.sealReadable();

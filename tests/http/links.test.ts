@@ -132,6 +132,31 @@ test('nobody makes, sees or revokes links to what is another’s, but administra
   expect((await opened(secretOf(made))).code).toBe('document_link_gone');
 });
 
+test('a link opens while its maker may still give the document away: not once he is disabled, demoted, gone or outranked', async () => {
+  const dan = await api.addUser('dan', 10);
+  const change = (id: number, to: object) =>
+    api.gateway.database.query.updateTable('users').set(to).where('id', '=', id).execute();
+  const made = [
+    await create({ invoice: number }, dan.headers),
+    await create({ user: alice.id }, dan.headers),
+    await create({ label: 'team' }, dan.headers),
+  ].map(({ data }) => data);
+  const codes = () => Promise.all(made.map(async (one) => (await opened(secretOf(one))).code));
+  const [fine, gone] = [undefined, 'document_link_gone'];
+  expect(await codes()).toEqual([fine, fine, fine]);
+  await change(alice.id, { role: 10 });
+  expect(await codes()).toEqual([gone, gone, fine]);
+  await change(alice.id, { role: 1 });
+  for (const lost of [{ role: 1 }, { status: 2 }, { deleted_at: 1 }]) {
+    await change(dan.id, lost);
+    expect(await codes()).toEqual([gone, gone, gone]);
+    await change(dan.id, { role: 10, status: 1, deleted_at: null });
+  }
+  expect(await codes()).toEqual([fine, fine, fine]);
+  // What was not shown is not counted.
+  expect((await list('?all=true', root)).find(({ id }) => id === made[0]?.id)?.opened).toBe(2);
+});
+
 test('who made a link and who revoked it is in the audit trail, without what opens it', async () => {
   const { data: made } = await create({ invoice: number });
   await revoke(made.id);

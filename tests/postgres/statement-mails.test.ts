@@ -68,11 +68,14 @@ test('each opening of a link on three nodes is counted once, and none after it w
   const links = nodes.map(createDocumentLinksRepository);
   const row = { user_id: 7, kind: 'invoice', subject: 'INV-2026-000001', title: 'INV-2026-000001' };
   const id = await links[0]?.create({ ...row, secret_hash: 'hash', created_by: 7, created_at: 1, expires_at: 100 });
-  const open = (now: number) => Promise.all(Array.from({ length: 30 }, (_, at) => links[at % 3]?.open('hash', now)));
-  expect((await open(50)).filter((one) => one !== undefined)).toHaveLength(30);
+  const count = () => Promise.all(Array.from({ length: 30 }, (_, at) => links[at % 3]?.countOpened(id ?? 0, 50)));
+  expect((await count()).every((counted) => counted === true)).toBe(true);
   expect((await links[1]?.find(id ?? 0))?.opened).toBe(30);
-  expect((await open(100)).filter((one) => one !== undefined)).toEqual([]);
+  expect((await links[0]?.withSecret('hash', 99))?.id).toBe(id);
+  expect(await links[0]?.withSecret('hash', 100)).toBeUndefined();
   await links[2]?.revoke(id ?? 0, 60);
-  expect((await open(70)).filter((one) => one !== undefined)).toEqual([]);
+  expect(await links[0]?.withSecret('hash', 70)).toBeUndefined();
+  expect((await count()).every((counted) => counted === false)).toBe(true);
+  expect((await links[1]?.find(id ?? 0))?.opened).toBe(30);
   expect((await links[0]?.page({ userId: 7, keyword: 'INV' }, 0, 10))?.total).toBe(1);
 });

@@ -1,4 +1,4 @@
-/** Links that open one invoice or one statement without an account: for a while, counted, until they are revoked. */
+/** Links that open one invoice or one statement without an account: for a while, counted, until they are revoked or their maker may not make them any more. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { EphemeralStore } from '../../../db/ephemeral-store.ts';
 import type { Database } from '../../../db/open.ts';
@@ -16,6 +16,8 @@ import type { Statement } from '../../contract/statement.ts';
 import type { InvoicesService } from '../invoices/service.ts';
 import { createRateLimit } from '../sessions/rate-limit.ts';
 import type { StatementScope, StatementsService } from '../statements/service.ts';
+import { mayStillGive } from '../users/authority.ts';
+import type { UsersService } from '../users/service.ts';
 
 /** 128 bits. */
 const secretBytes = 16;
@@ -45,6 +47,7 @@ export type LinksService = ReturnType<typeof createLinks>;
 export function createLinks(deps: {
   readonly database: Database;
   readonly store: EphemeralStore;
+  readonly users: Pick<UsersService, 'find'>;
   readonly invoices: Pick<InvoicesService, 'get'>;
   readonly statements: Pick<StatementsService, 'get'>;
   /** Epoch milliseconds. */
@@ -67,6 +70,16 @@ export function createLinks(deps: {
       ...{ ...row, secret_hash: hashOf(secret), created_by: createdBy, created_at: createdAt, expires_at: expiresAt },
     });
     return { id, path: `${documentPage}#${secret}`, expires_time: expiresAt, title: row.title };
+  };
+
+  /** @throws AppError not_found */
+  const documentOf = async (row: Pick<DocumentLinkRow, 'kind' | 'subject'>) => {
+    if (row.kind === 'invoice') {
+      const invoice = await deps.invoices.get(row.subject);
+      return { invoice: { ...invoice, buyer: { ...invoice.buyer, user_id: 0 } }, statement: null };
+    }
+    const { whose, month } = JSON.parse(row.subject) as StoredStatement;
+    return { invoice: null, statement: { ...(await deps.statements.get(whose, month)), id: 0 } };
   };
 
   return {
@@ -105,23 +118,18 @@ export function createLinks(deps: {
       ip: string,
     ): Promise<{ expires_time: number; invoice: Invoice | null; statement: Statement | null }> {
       if (!(await opening.take(ip))) throw new AppError('too_many_attempts');
-      const row = await repository.open(hashOf(secret), seconds());
+      const row = await repository.withSecret(hashOf(secret), seconds());
       if (row === undefined) throw new AppError('document_link_gone');
-      try {
-        if (row.kind === 'invoice') {
-          const invoice = await deps.invoices.get(row.subject);
-          const buyer = { ...invoice.buyer, user_id: 0 };
-          return { expires_time: row.expires_at, invoice: { ...invoice, buyer }, statement: null };
-        }
-        const { whose, month } = JSON.parse(row.subject) as StoredStatement;
-        const statement = await deps.statements.get(whose, month);
-        return { expires_time: row.expires_at, invoice: null, statement: { ...statement, id: 0 } };
-      } catch (error) {
+      const [maker, owner] = [await deps.users.find(row.created_by), await deps.users.find(row.user_id)];
+      if (!mayStillGive(maker, row.user_id, owner)) throw new AppError('document_link_gone');
+      const document = await documentOf(row).catch((error: unknown) => {
         // Whose it was is gone.
         if (error instanceof AppError && error.code === 'not_found')
           throw new AppError('document_link_gone', {}, error);
         throw error;
-      }
+      });
+      if (!(await repository.countOpened(row.id, seconds()))) throw new AppError('document_link_gone');
+      return { expires_time: row.expires_at, ...document };
     },
     sweep: (): Promise<void> => repository.deleteOlder(seconds() - keptDays * daySeconds),
   };

@@ -9,6 +9,20 @@ export interface Rank {
 /** Strictly above the other, or the super administrator. */
 export const canActOn = (actor: Rank, target: Rank): boolean => actor.role > target.role || actor.role >= Role.root;
 
+/** Somebody who had a document given away, or mailed, earlier. */
+interface Giver extends Rank {
+  readonly id: number;
+  readonly status: number;
+}
+
+/**
+ * Whether he may still: what is his own, and as an administrator that of nobody in particular and of whom he may act on.
+ * @param giver undefined = he is gone. @param owner undefined = he is gone, or it is nobody's in particular.
+ */
+export const mayStillGive = (giver: Giver | undefined, ownerId: number, owner: Rank | undefined): boolean =>
+  giver?.status === UserStatus.enabled &&
+  (giver.id === ownerId || (giver.role >= Role.admin && (owner === undefined || canActOn(giver, owner))));
+
 export const userActions = ['disable', 'enable', 'delete', 'promote', 'demote'] as const;
 export type UserAction = (typeof userActions)[number];
 
