@@ -65,6 +65,17 @@ export function createStatementSchedulesRepository({ query }: Database) {
         await inside.deleteFrom('statement_schedules').where('id', '=', id).execute();
       });
     },
+    /** Those to users who are deleted. */
+    removeGone: async (): Promise<void> => {
+      await query
+        .deleteFrom('statement_schedules')
+        .where('user_id', 'not in', (eb) => eb.selectFrom('users').select('id').where('deleted_at', 'is', null))
+        .execute();
+      await query
+        .deleteFrom('statement_mails')
+        .where('schedule_id', 'not in', (eb) => eb.selectFrom('statement_schedules').select('id'))
+        .execute();
+    },
     /** Ids that have a mail of a period which is not to be tried again. */
     done: async (period: string, retryBefore: number, maxTries: number): Promise<ReadonlySet<number>> => {
       const rows = await query

@@ -12,7 +12,7 @@ export const mailStates = ['none', 'claimed', 'sent', 'empty', 'failed', 'unknow
 const int = z.int();
 export const scheduleShape = z.object({
   id: int,
-  /** Whose mail box, rights and language. */
+  /** Whose mail box and language. */
   user_id: int,
   username: z.string(),
   /** What it is of, as a statement names it. */

@@ -213,6 +213,41 @@ test('a mail whose end nobody saw is not sent again, and told', async () => {
   expect(await api.gateway.services.schedules.troubles()).toMatchObject([{ id: data.id }]);
 });
 
+test('a mail that was sent is not sent again where that cannot be noted', async () => {
+  await plan({ every: 'month' });
+  await api.gateway.rows(
+    "CREATE TRIGGER full BEFORE UPDATE ON statement_mails WHEN NEW.state = 'sent' BEGIN SELECT RAISE(ABORT, 'full'); END",
+  );
+  clock.now = at('2026-12-01T02:00:00');
+  await tick().catch(() => undefined);
+  await api.gateway.rows('DROP TRIGGER full');
+  clock.now += 3601;
+  await tick();
+  expect(sent).toHaveLength(1);
+  expect((await listed())[0]?.state).toBe('unknown');
+});
+
+test('the statement of a key has a link that opens it', async () => {
+  const key = await api.gateway.services.tokens.create(ann.id, { name: 'k', unlimited_quota: true });
+  await api.gateway.rows('UPDATE logs SET token_id = ? WHERE user_id = ?', key.id, ann.id);
+  await plan({ every: 'month', token: key.id });
+  clock.now = at('2026-12-01T02:00:00');
+  await tick();
+  const [, secret = ''] = /document#([\w-]{22})/.exec(sent[0]?.html ?? '') ?? [];
+  const { body } = await api.send('POST', '/api/document-link', { secret });
+  expect(body.data).toMatchObject({ statement: { of: 'token', name: 'k', total: { quota: 1_000_000 } } });
+});
+
+test('what is planned for somebody who is gone is forgotten, and nobody is told each month', async () => {
+  const eve = await api.addUser('eve', 1);
+  await plan({ every: 'month' });
+  await plan({ every: 'month' }, eve.headers);
+  await plan({ every: 'month', label: 'team', to: eve.id }, root);
+  await api.gateway.database.query.updateTable('users').set({ deleted_at: 1 }).where('id', '=', eve.id).execute();
+  await api.gateway.services.schedules.sweep();
+  expect((await api.gateway.services.schedules.list()).map(({ user_id }) => user_id)).toEqual([ann.id]);
+});
+
 test('a month without charges sends no mail', async () => {
   const carol = await api.addUser('carol', 1);
   await api.gateway.database.query

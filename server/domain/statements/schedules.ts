@@ -23,6 +23,7 @@ import type { LinksService } from '../links/service.ts';
 import type { SendMail } from '../notifications/mailer.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { TokensService } from '../tokens/service.ts';
+import { mayStillGive } from '../users/authority.ts';
 import type { UsersService } from '../users/service.ts';
 import { statementMail } from './mail.ts';
 import type { StatementScope, StatementsService } from './service.ts';
@@ -76,19 +77,20 @@ export function createSchedules(deps: {
     return email;
   };
 
-  /** Who made it may have lost his rights since. @throws AppError role_too_low, not_found */
+  /** Who made it may have lost his rights since. @returns whose statement it is. @throws AppError role_too_low, not_found */
   const checkRights = async ({ created_by: createdBy, user_id: userId }: ScheduleRow, scope: StatementScope) => {
     const maker = await deps.users.find(createdBy);
-    if (maker === undefined || maker.status !== UserStatus.enabled) throw new AppError('role_too_low');
-    if (maker.role >= Role.admin) return;
-    const owner = scope.tokenId === undefined ? scope.userId : (await deps.tokens.get(scope.tokenId, null)).user_id;
-    if (owner !== maker.id || userId !== maker.id) throw new AppError('role_too_low');
+    const ownerId = scope.tokenId === undefined ? scope.userId : (await deps.tokens.get(scope.tokenId, null)).user_id;
+    const owner = ownerId === undefined ? undefined : await deps.users.find(ownerId);
+    const toHimself = userId === createdBy || (maker?.role ?? 0) >= Role.admin;
+    if (!toHimself || !mayStillGive(maker, ownerId ?? 0, owner)) throw new AppError('role_too_low');
+    return ownerId;
   };
 
   /** @returns what became of it. */
   const send = async (row: ScheduleRow, period: string): Promise<'sent' | 'empty'> => {
     const scope = JSON.parse(row.scope) as StatementScope;
-    await checkRights(row, scope);
+    const owner = await checkRights(row, scope);
     const user = (await people.byIds([row.user_id]))[0];
     if (user === undefined || user.status !== UserStatus.enabled) throw new AppError('user_unknown');
     const setting = objectIn(user.setting);
@@ -98,7 +100,7 @@ export function createSchedules(deps: {
     const statement = await deps.statements.get(scope, period);
     if (statement.lines.length === 0) return 'empty';
     const site = options.get('ServerAddress');
-    const made = site === '' ? null : await deps.links.toStatement(scope, period, row.created_by);
+    const made = site === '' ? null : await deps.links.toStatement({ ...scope, userId: owner }, period, row.created_by);
     const link = made === null ? '' : `${site}${made.path}`;
     try {
       await deps.sendMail(statementMail(to, statement, link, savedLanguage(setting) ?? 'zh'));
@@ -114,12 +116,15 @@ export function createSchedules(deps: {
     const now = seconds();
     const tries = await repository.claim(row.id, period, now, { retryBefore: now - againSeconds, maxTries });
     if (tries === 0) return;
-    try {
-      await repository.finish(row.id, period, await send(row, period), '');
-    } catch (error) {
-      const words = error instanceof AppError ? formatError(error.code, error.params, 'en') : String(error);
-      await repository.finish(row.id, period, 'failed', safeLine(words).slice(0, 300));
-    }
+    const ended = await send(row, period).then(
+      (state) => [state, ''] as const,
+      (error: unknown) => {
+        const words = error instanceof AppError ? formatError(error.code, error.params, 'en') : String(error);
+        return ['failed', safeLine(words).slice(0, 300)] as const;
+      },
+    );
+    // What was sent and cannot be noted stays claimed: as a failure it would be sent again.
+    await repository.finish(row.id, period, ...ended);
   };
 
   return {
@@ -181,6 +186,8 @@ export function createSchedules(deps: {
         for (const row of due) if (!done.has(row.id)) await attempt(row, period.name);
       }
     },
+    /** Who is gone is sent nothing, and nobody is told of it each month. */
+    sweep: (): Promise<void> => repository.removeGone(),
     /** Mails that failed for good, or whose end nobody saw. */
     async troubles(): Promise<readonly { readonly id: number; readonly period: string; readonly error: string }[]> {
       const now = seconds();

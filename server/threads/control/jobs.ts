@@ -35,6 +35,7 @@ export function startJobs({ services, feed, turns, cleanupNodes, fresh, report, 
     await services.wallet.sweep();
     await services.budgets.removeGone();
     await services.links.sweep();
+    await services.schedules.sweep();
     const days = services.options.get('LogRetentionDays');
     await services.logs.prepare();
     if (days > 0) await services.logs.prune(Math.floor(timers.now() / 1000) - days * 86_400);
