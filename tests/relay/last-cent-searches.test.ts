@@ -52,7 +52,8 @@ async function begin() {
   };
 }
 
-// A turn costs 1,250 for what is cached and 1,000 for its answer at most; a search 5,000 and 10,000 tokens that it reads: 6,250.
+// A turn costs 1,250 for what is cached and 1,000 for its answer at most; a search 5,000, 10,000 tokens that it reads: 6,250, and
+// what is cached once more.
 const forOneSearch = 16_000;
 
 test('it goes on where the cached prompt and one search can be paid for, and may make no more', async () => {
@@ -66,6 +67,15 @@ test('it goes on where the cached prompt and one search can be paid for, and may
   expect(bodies.map(({ max_tool_calls: calls }) => calls)).toEqual([undefined, undefined, 1]);
   await gateway.ledger.drain();
   leave(2000);
+  expect((await turn()).status).toBe(429);
+});
+
+test('what is cached is held for once more, because it is read again after a search', async () => {
+  const { turn, leave } = await begin();
+  for (let times = 0; times < 2; times++) expect((await turn()).status).toBe(200);
+  await gateway.ledger.drain();
+  // Enough for one search and a short answer, were the prompt read once.
+  leave(13_300);
   expect((await turn()).status).toBe(429);
 });
 

@@ -16,7 +16,7 @@ import type { ParsedRequest, Principal } from '../intake/parsed-request.ts';
 import { countedTexts, minCount, noMedia } from '../intake/prompt.ts';
 import { conversationKey } from '../routing/affinity.ts';
 import { Calibration, mostPerCounted } from './calibration.ts';
-import { type Estimate, estimate, reserveFor } from './meter.ts';
+import { type Estimate, estimate } from './meter.ts';
 import type { Plan } from './plan.ts';
 import { type Opening, type Origin, PrefixEvidence, type Proven } from './prefix-evidence.ts';
 import { openingOf } from './prompt-opening.ts';
@@ -105,14 +105,12 @@ export class Evidence {
     const known = this.knownOf(subject, target);
     if (known === null && factor >= mostPerCounted) return null;
     const base = counts === null || factor >= mostPerCounted ? plan.estimate : calibrated(subject, counts.all, factor);
-    const promptTokens =
-      known === null
-        ? base.promptTokens
-        : Math.min(base.promptTokens, known.most + restTokens(known, counts, factor) + base.found);
     const { maxTokens, answer } = plan.estimate;
-    const size = { ...base, promptTokens, cached: known?.read ?? 0, maxTokens, answer };
-    const reserveAmount = reserveFor(size, maxTokens);
-    return reserveAmount >= plan.max ? null : { size: { ...size, reserveAmount }, channel, key, mayGrow };
+    const most = base.promptTokens - base.found;
+    const own = known === null ? most : Math.min(most, known.most + restTokens(known, counts, factor));
+    const cached = Math.min(own, known?.read ?? 0);
+    const size = withSearchesOf({ ...base, promptTokens: own + base.found, cached, maxTokens, answer }, plan);
+    return size.reserveAmount >= plan.max ? null : { size, channel, key, mayGrow };
   }
 
   /** What of the prompt stands behind the beginning that is known: to be counted by itself. @returns null = none is known. */
@@ -166,7 +164,7 @@ export class Evidence {
     const { parsed, plan } = shorter;
     for (const name in parsed.body) if (parsed.body[name] !== body[name] && !unhashed.includes(name)) return null;
     const { maxTokens, answer } = plan.estimate;
-    const size = withSearchesOf({ ...likely.size, maxTokens, answer }, plan.estimate);
+    const size = withSearchesOf({ ...likely.size, maxTokens, answer }, plan);
     return size.reserveAmount >= plan.max ? null : { ...likely, size };
   }
 

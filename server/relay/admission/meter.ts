@@ -59,6 +59,8 @@ export interface Estimate extends ReserveSize {
   readonly reserveAmount: number;
   /** Of the prompt's tokens, those that the provider may look up for the model to read. */
   readonly found: number;
+  /** How often its own prompt is read besides, after each call of a tool: for what is likely, where nothing else covers it. */
+  readonly rereads?: number;
   /** Tokens of the prompt as usual text has them. */
   readonly fallback: number;
   /** Where the length of the answer can be limited. */

@@ -119,9 +119,16 @@ export function fewestSearches(parsed: ParsedRequest, plan: Plan): Estimate {
 const hasHeeding = (parsed: ParsedRequest, plan: Plan): boolean =>
   plan.candidates.filter((channel) => heeds(channel, parsed, plan)).length > 0;
 
-/** What a request is likely to cost where its plan looks up less. */
-export function withSearchesOf(likely: Estimate, { found, toolCalls }: Estimate): Estimate {
-  const size: Estimate = { ...likely, promptTokens: likely.promptTokens - likely.found + found, found, toolCalls };
+/** After each call of a tool that looks something up, the model reads its prompt once more, from the cache where it came from there. */
+const rereadsOf = ({ uses, reads }: Plan['requested']): number =>
+  reads === 0 ? 0 : uses.reduce((sum, { max, units }) => sum + Math.ceil(max / Math.max(1, units)), 0);
+
+/** What a request is likely to cost with what its plan looks up. */
+export function withSearchesOf(likely: Estimate, { requested, estimate: { found, toolCalls } }: Plan): Estimate {
+  const rereads = rereadsOf(requested);
+  const times = (tokens: number) => (tokens / (1 + (likely.rereads ?? 0))) * (1 + rereads);
+  const promptTokens = times(likely.promptTokens - likely.found) + found;
+  const size: Estimate = { ...likely, promptTokens, cached: times(likely.cached ?? 0), rereads, found, toolCalls };
   return { ...size, reserveAmount: reserveFor(size, size.maxTokens) };
 }
 
@@ -144,7 +151,7 @@ export function withFewerSearches(
   const among = { ...plan, candidates, route: plan.route.filter(heeding) };
   for (let calls = search.calls - 1; ; calls--) {
     const fewer = planWith(among, search, calls);
-    const isHeld = held === null || reserveFor(withSearchesOf(held.estimate, fewer.estimate), 0) <= held.available / 2;
+    const isHeld = held === null || reserveFor(withSearchesOf(held.estimate, fewer), 0) <= held.available / 2;
     if (calls > 1 && !(isHeld && reserveFor(fewer.estimate, 0) <= available / 2)) continue;
     const limited = written(parsed, search, calls);
     return limited === null ? null : { parsed: limited, plan: fewer };
