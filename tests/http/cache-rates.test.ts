@@ -143,3 +143,30 @@ test('a channel whose rate halves within 24 hours is alerted about, once the hou
   await api.gateway.option('alert_setting.cache_requests', '0');
   expect(await open()).toEqual([]);
 });
+
+test('where the log cannot be read, other alerts are told, and it is tried again in the next hour', async () => {
+  const { alerts } = api.gateway.services;
+  const open = async () => new Set((await alerts.list()).alerts.map(({ kind }) => kind));
+  await api.gateway.option('alert_setting.cache_requests', '1');
+  const [row] = await api.gateway.rows<{ id: number; other: string; created_at: number }>(
+    "SELECT id, other, created_at FROM logs WHERE model_name = 'gpt-4o'",
+  );
+  const change = (to: object) =>
+    api.gateway.database.query
+      .updateTable('logs')
+      .set(to)
+      .where('id', '=', row?.id ?? 0)
+      .execute();
+  await change({ created_at: now - 600, other: '{' });
+  await api.gateway.database.query
+    .updateTable('channels')
+    .set({ status: 3 })
+    .where('id', '=', channels[1] ?? 0)
+    .execute();
+  now += 3600;
+  expect(await open()).toContain('channel_disabled');
+  await change({ created_at: row?.created_at ?? 0, other: row?.other ?? '' });
+  expect(await open()).not.toContain('cache_halved');
+  now += 3600;
+  expect(await open()).toContain('cache_halved');
+});

@@ -73,6 +73,7 @@ export interface AlertInputsDeps {
   readonly leakStop: Pick<LeakStop, 'stoppedSince'>;
   readonly schedules: Pick<SchedulesService, 'troubles'>;
   readonly backupMissing: () => string | null;
+  readonly report: (error: unknown) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -138,23 +139,30 @@ export function createAlertInputs(deps: AlertInputsDeps) {
     }
     return found;
   };
-  /** Read once an hour: it goes through the log of eight days. */
-  const cacheUse = { hour: -1, off: true, found: new Map() as AlertInputs['cacheUse'] };
-  const cacheUseOf = async (now: number): Promise<AlertInputs['cacheUse']> => {
-    const hour = Math.floor(now / hourSeconds);
-    const off = options.get('alert_setting.cache_requests') === 0;
-    if (cacheUse.hour === hour && cacheUse.off === off) return cacheUse.found;
-    const end = hour * hourSeconds;
-    const usedIn = async (from: number, to: number) =>
-      off ? [] : await cacheRates.rates({ from, to: to - 1 }, 'channel_id');
+  const cacheUseAt = async (end: number): Promise<AlertInputs['cacheUse']> => {
+    const usedIn = (from: number, to: number) => cacheRates.rates({ from, to: to - 1 }, 'channel_id');
     const before = new Map((await usedIn(end - 8 * daySeconds, end - daySeconds)).map((row) => [row.key, row]));
-    cacheUse.found = new Map(
+    return new Map(
       (await usedIn(end - daySeconds, end)).flatMap((last) => {
         const earlier = before.get(last.key);
         return earlier === undefined ? [] : [[Number(last.key), { last, before: earlier }] as const];
       }),
     );
+  };
+  /** Read once an hour, and where that fails not again before the next: it goes through the log of eight days, and the others are told without it. */
+  const cacheUse = { hour: -1, off: true, found: new Map() as AlertInputs['cacheUse'] };
+  const kept = (error: unknown): AlertInputs['cacheUse'] => {
+    deps.report(error);
+    return cacheUse.found;
+  };
+  const cacheUseOf = async (now: number): Promise<AlertInputs['cacheUse']> => {
+    const hour = Math.floor(now / hourSeconds);
+    const muted: ReadonlySet<string> = new Set(options.get('alert_setting.muted'));
+    const off = options.get('alert_setting.cache_requests') === 0 || muted.has('cache_halved');
+    if (cacheUse.hour === hour && cacheUse.off === off) return cacheUse.found;
     [cacheUse.hour, cacheUse.off] = [hour, off];
+    if (off) cacheUse.found = new Map();
+    else cacheUse.found = await cacheUseAt(hour * hourSeconds).catch(kept);
     return cacheUse.found;
   };
   const siteCertificate = async (now: number): Promise<ExpiringItem[]> => {
