@@ -286,6 +286,18 @@ test('an upstream that refuses to be asked gets the request once more as it is, 
   expect(received.map(({ diagnostics }) => diagnostics !== undefined)).toEqual([true, false, false]);
 });
 
+test.each([true, false])('an answer that does not heed the question passes as it is, streamed %s', async (stream) => {
+  const answer = (id: string): Members => {
+    const { diagnostics: _, ...others } = messages.answer(id, undefined, undefined);
+    return others;
+  };
+  const unheeding: Dialect = { ...messages, answer };
+  await open(unheeding, { cache_diagnosis: true });
+  const body = { ...messages.body(1), ...(stream ? { stream: true } : {}) };
+  expect(await ask(await keyOf(), unheeding, body, `unheeding-${stream}`)).toBe(plain(unheeding, stream));
+  expect(received[0]).toHaveProperty('diagnostics');
+});
+
 test('only named conversations are asked about', async () => {
   await open(messages, { cache_diagnosis: true });
   const key = await keyOf();

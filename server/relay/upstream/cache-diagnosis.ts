@@ -42,17 +42,24 @@ export function askingEdits(
 export const complainsOfDiagnosis = ({ error }: UpstreamFailure, { asks }: CacheDiagnostics): boolean =>
   asks.some((name) => error?.message.includes(name) === true);
 
+/** What of it an answer may show: others say nothing of having been asked, and get nothing put in. */
+const shownIn = (text: string, { shown }: CacheDiagnostics) =>
+  shown.filter(({ path }) => text.includes(`"${path.at(-1)}"`));
+
 /** @param text of a whole answer. @returns what it would have been, had nobody asked. */
-export const withoutDiagnosis = (text: string, { shown }: CacheDiagnostics): string => editPaths(text, shown);
+export const withoutDiagnosis = (text: string, asked: CacheDiagnostics): string =>
+  editPaths(text, shownIn(text, asked));
 
 /** The same of a frame of a stream: every byte that is not about it stays. */
-export function withoutDiagnosisIn(frame: RawFrame, { shown, within }: CacheDiagnostics): Uint8Array {
+export function withoutDiagnosisIn(frame: RawFrame, asked: CacheDiagnostics): Uint8Array {
   const { text, bytes } = frame;
-  if (!shown.some(({ path }) => text.includes(`"${path.at(-1)}"`))) return bytes;
+  const found = shownIn(text, asked);
+  if (found.length === 0) return bytes;
+  const { within } = asked;
   const begin = text.indexOf('{');
   const end = text.lastIndexOf('}') + 1;
   const json = text.slice(begin, end);
   if (begin < 0 || record(record(parseJson(json))?.[within]) === null) return bytes;
-  const edits = shown.map(({ path, value }) => ({ path: [within, ...path], value }));
+  const edits = found.map(({ path, value }) => ({ path: [within, ...path], value }));
   return Buffer.from(text.slice(0, begin) + editPaths(json, edits) + text.slice(end));
 }
