@@ -57,7 +57,11 @@ export function createCacheRatesRepository(database: Database) {
             ).as('lost'),
           ]) as unknown as LogQuery<CacheRateRow>,
       );
-      return rows.groupBy([sql`1`, sql`2`]).execute();
+      // Imported rows say what a cache had, and not of how much.
+      return rows
+        .where(sql<boolean>`${dialect.jsonNumber('logs.other', 'input')} IS NOT NULL`)
+        .groupBy([sql`1`, sql`2`])
+        .execute();
     },
   };
 }

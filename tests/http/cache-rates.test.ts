@@ -84,6 +84,18 @@ test('rates by channel, key, model and day say what the rows say', async () => {
   expect(short(await rates(`by=day&channel=${channels[1]}`))).toEqual([[0, '2026-11-13', 1, 1000, 0]]);
 });
 
+test('rows that do not say how much was read, as those of an import, are in no rate', async () => {
+  await api.gateway.rows(
+    `INSERT INTO logs (user_id, created_at, type, username, token_name, model_name, quota, prompt_tokens, channel_id, other)
+      VALUES (?, ?, 2, 'ann', 'k', 'gpt-4o', 5, 1000, ?, '{"model_ratio":1,"cache_tokens":900}')`,
+    ann.id,
+    noon - 2 * day,
+    channels[1] ?? 0,
+  );
+  expect(short(await rates('by=model'))).toContainEqual([0, 'gpt-4o', 1, 1000, 0]);
+  await api.gateway.rows("DELETE FROM logs WHERE token_name = 'k'");
+});
+
 test('an agent is one, whoever uses it; requests that name none stand together', async () => {
   const found = await rates('by=agent');
   expect(found.map(({ name, requests }) => [name, requests])).toEqual([
