@@ -77,8 +77,10 @@ test('filters, drawers and exports stay under the path', async () => {
 test('a question of the playground is answered', async () => {
   await page.goto(`${stage.url}/playground`);
   const answer = page.waitForResponse((response) => response.url().endsWith('/ai/pg/chat/completions'));
+  // What is sent before the models are there goes nowhere.
+  await expect.poll(() => page.getByRole('combobox', { name: en.playground.model }).inputValue()).not.toBe('');
   await page.getByPlaceholder(en.playground.say).fill('hello');
-  await page.keyboard.press('Enter');
+  await page.getByPlaceholder(en.playground.say).press('Enter');
   expect((await answer).status()).toBe(200);
 });
 
