@@ -535,7 +535,8 @@ export class Reservation {
   /** Tokens of the prompt as they are likely to be billed: of usual text, without what evidence says to be read from a cache. */
   get likelyPrompt(): Pick<Usage, 'input' | 'cacheRead'> {
     const all = Math.ceil(this.plan.promptTokens);
-    const cacheRead = Math.min(all, this.likelyCost?.size.cached ?? 0);
+    const { cached = 0, rereads = 0 } = this.likelyCost?.size ?? {};
+    const cacheRead = Math.min(all, cached / (1 + rereads));
     return { input: all - cacheRead, cacheRead };
   }
 
