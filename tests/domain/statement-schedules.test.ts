@@ -304,6 +304,28 @@ test('users plan their own to their own address, administrators anybody’s to a
   expect(sent.map(({ to }) => to).sort()).toEqual(['ann@site.example', 'books@else.example']);
 });
 
+test('who planned a mail, changed it and ended it is in the audit trail, and so is a buyer whom somebody else named', async () => {
+  const { data } = await plan({ user: ann.id, email: 'books@elsewhere.example' }, root);
+  const path = `/api/statement/schedule/${data.id}`;
+  await api.send('PUT', path, { paused: true }, ann.headers);
+  await api.send('DELETE', path, undefined, ann.headers);
+  await api.send('PUT', '/api/invoice/buyer', { user: ann.id, name: 'Ann Ltd' }, root);
+  await api.send('PUT', '/api/invoice/buyer', { name: 'Bob Ltd' }, bob.headers);
+  const { body } = await api.send('GET', '/api/audit/?p=1&page_size=100', undefined, root);
+  const { items } = body.data as { items: { action: string; actor: string; detail: string }[] };
+  const found = items
+    .filter(
+      ({ action, detail }) => action === 'invoice.save_buyer' || new RegExp(`\\bid\\W+${data.id}\\b`).test(detail),
+    )
+    .map(({ action, actor }) => `${action} ${actor}`);
+  expect(found.filter((one) => /^(statement|invoice)/.test(one)).sort()).toEqual([
+    'invoice.save_buyer root',
+    'statement.delete_schedule ann',
+    'statement.edit_schedule ann',
+    'statement.schedule root',
+  ]);
+});
+
 test('who lost his rights, or is disabled, gets and sends nothing more', async () => {
   const dan = await api.addUser('dan', 10);
   await plan({ user: ann.id, email: 'books@else.example' }, dan.headers);

@@ -3,6 +3,7 @@ import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { invoicesCsv } from '../../contract/invoice-csv.ts';
 import type { Call, Download } from '../call.ts';
+import { auditCall } from './audit-call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { firstPage, pageSize } from './page.ts';
 import { creator } from './token.ts';
@@ -48,6 +49,9 @@ export const invoiceHandlers: HandlersOf<
   'invoice.buyer': async (call) => call.services.invoices.buyer(await buyerIdOf(call, false)),
   'invoice.save_buyer': async (call) => {
     const { name, address, tax_id } = call.input;
-    return call.services.invoices.saveBuyer(await buyerIdOf(call, true), { name, address, tax_id });
+    const userId = await buyerIdOf(call, true);
+    const saved = await call.services.invoices.saveBuyer(userId, { name, address, tax_id });
+    if (userId !== call.actor.userId) await auditCall(call, 'invoice.save_buyer', call.input);
+    return saved;
   },
 };

@@ -1,18 +1,12 @@
 /** Links to documents: everybody's own, and others' for administrators; opened by whoever has one. */
 import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
-import type { Call } from '../call.ts';
+import { auditCall } from './audit-call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { invoiceHandlers } from './invoice.ts';
 import { firstPage, pageSize } from './page.ts';
 import { scopeOf } from './statement.ts';
 import { creator } from './token.ts';
-
-/** A user's own calls are not in the trail; who gave a document away, and took it back, is. */
-async function record({ actor, meta, services }: Call, action: string, input: unknown): Promise<void> {
-  if (actor.via === 'local') return;
-  await services.audit.record({ action, actorId: actor.userId, actor: actor.username, ip: meta.ip, input });
-}
 
 export const linkHandlers: HandlersOf<'link.list' | 'link.create' | 'link.revoke' | 'link.open'> = {
   'link.list': async (call) => {
@@ -40,7 +34,7 @@ export const linkHandlers: HandlersOf<'link.list' | 'link.create' | 'link.revoke
       const { number, buyer } = await invoiceHandlers['invoice.get']({ ...call, input: { number: invoice } });
       made = await services.links.toInvoice(number, buyer.user_id, maker, days);
     }
-    await record(call, 'link.create', { id: made.id, name: made.title, expires: made.expires_time });
+    await auditCall(call, 'link.create', { id: made.id, name: made.title, expires: made.expires_time });
     return made;
   },
   'link.revoke': async (call) => {
@@ -52,7 +46,7 @@ export const linkHandlers: HandlersOf<'link.list' | 'link.create' | 'link.revoke
     if (!isOwn && userId !== 0 && (await services.users.find(userId)) !== undefined)
       await services.userManagement.mayRead(actor, userId);
     await services.links.revoke(input.id);
-    await record(call, 'link.revoke', { id: input.id });
+    await auditCall(call, 'link.revoke', { id: input.id });
     return null;
   },
   'link.open': ({ services, input, meta, reply }) => {

@@ -5,6 +5,7 @@ import { statementCsv } from '../../contract/statement-csv.ts';
 import { statementFocus } from '../../contract/statement-focus.ts';
 import type { StatementScope } from '../../domain/statements/service.ts';
 import type { Call, Download } from '../call.ts';
+import { auditCall } from './audit-call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { creator } from './token.ts';
 
@@ -90,18 +91,22 @@ export const statementHandlers: HandlersOf<
       if (actor.role < Role.admin) throw new AppError('role_too_low');
       await services.userManagement.mayRead(actor, userId);
     }
-    return { id: await services.schedules.create({ userId, scope, every, email, createdBy: maker }) };
+    const id = await services.schedules.create({ userId, scope, every, email, createdBy: maker });
+    await auditCall(call, 'statement.schedule', { id, ...scope, every, to: userId, email });
+    return { id };
   },
   'statement.edit_schedule': async (call) => {
     const { id, paused, every, email } = call.input;
     checkAddress(call, email);
     await mayChange(call);
     await call.services.schedules.update(id, { paused, every, email });
+    await auditCall(call, 'statement.edit_schedule', call.input);
     return null;
   },
   'statement.delete_schedule': async (call) => {
     await mayChange(call);
     await call.services.schedules.remove(call.input.id);
+    await auditCall(call, 'statement.delete_schedule', call.input);
     return null;
   },
   'statement.export': async (call): Promise<Download> => {

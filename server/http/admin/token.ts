@@ -9,6 +9,7 @@ import { scopesAllow } from '../../contract/scopes.ts';
 import { labelsIn } from '../../contract/token-fields.ts';
 import { keyHint } from '../../domain/secrets/vault.ts';
 import type { Actor, Call } from '../call.ts';
+import { auditCall } from './audit-call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { pageSize } from './page.ts';
 
@@ -164,17 +165,11 @@ export const tokenHandlers: HandlersOf<
   'token.rotate': ({ services, input, actor }) =>
     services.tokens.rotate(input.id, ownerOf(actor), input.grace_hours ?? 0),
   'token.retire': ({ services, input, actor }) => services.tokens.retire(input.id, ownerOf(actor)),
-  'token.share': async ({ services, input, actor, meta }) => {
+  'token.share': async (call) => {
+    const { services, input, actor } = call;
     const { secret, until } = await services.tokens.share(input.id, ownerOf(actor), input.hours ?? defaultLinkHours);
     // A user's own calls are not in the trail; who gave a key away is.
-    if (actor.via !== 'local')
-      await services.audit.record({
-        action: 'token.share',
-        actorId: actor.userId,
-        actor: actor.username,
-        ip: meta.ip,
-        input,
-      });
+    await auditCall(call, 'token.share', input);
     // Behind the mark: browsers keep it out of what they send, proxies out of their logs.
     return { path: `/key#${secret}`, until };
   },
