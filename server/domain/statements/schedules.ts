@@ -116,15 +116,15 @@ export function createSchedules(deps: {
     const now = seconds();
     const tries = await repository.claim(row.id, period, now, { retryBefore: now - againSeconds, maxTries });
     if (tries === 0) return;
-    const ended = await send(row, period).then(
-      (state) => [state, ''] as const,
+    const [state, words] = await send(row, period).then(
+      (sent) => [sent, ''] as const,
       (error: unknown) => {
-        const words = error instanceof AppError ? formatError(error.code, error.params, 'en') : String(error);
-        return ['failed', safeLine(words).slice(0, 300)] as const;
+        const reason = error instanceof AppError ? formatError(error.code, error.params, 'en') : String(error);
+        return ['failed', safeLine(reason).slice(0, 300)] as const;
       },
     );
     // What was sent and cannot be noted stays claimed: as a failure it would be sent again.
-    await repository.finish(row.id, period, ...ended);
+    await repository.finish(row.id, period, state, words);
   };
 
   return {
