@@ -160,16 +160,17 @@ test('where the log cannot be read, other alerts are told, and it is tried again
   const { alerts } = api.gateway.services;
   const open = async () => new Set((await alerts.list()).alerts.map(({ kind }) => kind));
   await api.gateway.option('alert_setting.cache_requests', '1');
-  const [row] = await api.gateway.rows<{ id: number; other: string; created_at: number }>(
-    "SELECT id, other, created_at FROM logs WHERE model_name = 'gpt-4o'",
+  const rows = await api.gateway.rows<{ id: number; other: string; created_at: number; channel_id: number }>(
+    'SELECT id, other, created_at, channel_id FROM logs WHERE type = 2 ORDER BY id LIMIT 2',
   );
-  const change = (to: object) =>
-    api.gateway.database.query
-      .updateTable('logs')
-      .set(to)
-      .where('id', '=', row?.id ?? 0)
-      .execute();
-  await change({ created_at: now - 600, other: '{' });
+  expect(rows).toHaveLength(2);
+  const change = async (to: (row: (typeof rows)[number]) => object) => {
+    for (const row of rows)
+      await api.gateway.database.query.updateTable('logs').set(to(row)).where('id', '=', row.id).execute();
+  };
+  // More tokens than a sum of either engine holds.
+  const other = '{"input":9000000000000000000,"cache_tokens":0}';
+  await change(() => ({ created_at: now - 600, channel_id: channels[0] ?? 0, other }));
   await api.gateway.database.query
     .updateTable('channels')
     .set({ status: 3 })
@@ -177,7 +178,7 @@ test('where the log cannot be read, other alerts are told, and it is tried again
     .execute();
   now += 3600;
   expect(await open()).toContain('channel_disabled');
-  await change({ created_at: row?.created_at ?? 0, other: row?.other ?? '' });
+  await change(({ id: _, ...row }) => row);
   expect(await open()).not.toContain('cache_halved');
   now += 3600;
   expect(await open()).toContain('cache_halved');
