@@ -123,6 +123,8 @@ let received: Members[] = [];
 let count = 0;
 /** What the upstream answers that asks nobody. */
 let refusal: string | null = null;
+/** Whether or not it is asked. */
+let refusesAll = false;
 
 const sse = (events: readonly Members[]): string =>
   events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
@@ -134,7 +136,7 @@ const script = (dialect: Dialect) =>
     received.push(sent);
     const options = sent.prompt_cache_options as Members | undefined;
     const asked = sent.diagnostics !== undefined || options?.comparison_response_id !== undefined;
-    if (asked && refusal !== null)
+    if ((asked || refusesAll) && refusal !== null)
       return sendJson(response, { type: 'error', error: { type: 'invalid_request_error', message: refusal } }, 400);
     const answer = dialect.answer(`up_${++count}`, asked ? said : undefined, options);
     if (sent.stream !== true) return sendJson(response, answer);
@@ -166,7 +168,7 @@ async function rowOf(): Promise<Members> {
 }
 
 beforeEach(() => {
-  [read, said, received, refusal] = [8800, undefined, [], null];
+  [read, said, received, refusal, refusesAll] = [8800, undefined, [], null, false];
 });
 
 test.each(cases)(
@@ -284,6 +286,17 @@ test('an upstream that refuses to be asked gets the request once more as it is, 
   expect(received.map(({ diagnostics }) => diagnostics !== undefined)).toEqual([true, false]);
   await ask(key, messages, messages.body(3), 'refuses');
   expect(received.map(({ diagnostics }) => diagnostics !== undefined)).toEqual([true, false, false]);
+});
+
+test('a refusal that has the same words for another reason changes nothing for those who come after', async () => {
+  await open(messages, { cache_diagnosis: true });
+  const key = await keyOf();
+  [refusal, refusesAll] = ['messages.0.content: "my diagnostics" is not allowed', true];
+  await ask(key, messages, messages.body(1), 'quotes');
+  expect(received.map(({ diagnostics }) => diagnostics !== undefined)).toEqual([true, false]);
+  [refusal, refusesAll] = [null, false];
+  await ask(key, messages, messages.body(1), 'others');
+  expect(received.at(-1)).toHaveProperty('diagnostics');
 });
 
 test.each([true, false])('an answer that does not heed the question passes as it is, streamed %s', async (stream) => {

@@ -102,6 +102,8 @@ export abstract class Sender<T extends { readonly kind: string }> {
   private unsigned = false;
   /** The one attempt without a member that the upstream refused. */
   private trial: Trial | null = null;
+  /** Its upstream complained of our question; remembered for others once it takes the request without it. */
+  private unasked: ChannelSnapshot | null = null;
   /** No refusal so far was one that time may heal. */
   private allPermanent = true;
   /** Why the first target that could not be covered was not tried. */
@@ -247,6 +249,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
           if (!goesOn.has(reached.kind)) core.health.succeeded(channel, parsed.model, key.index);
           if (plan.conversation !== null)
             core.affinity.store(plan.conversation, channel.id, plan.keepsKey ? key.index : -1);
+          if (this.unasked === channel) undiagnosed.add(channel);
           const { trial } = this;
           if (trial?.channelId === channel.id && trial.model === prepared.upstreamModel)
             core.learnt.succeeded(trial, reservation.principal.user.id, this.conversation());
@@ -326,7 +329,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
       return 'same channel';
     }
     if (prepared.asked !== null && failure.class === 'client' && complainsOfDiagnosis(failure, prepared.asked)) {
-      undiagnosed.add(channel);
+      this.unasked = channel;
       this.allowed++;
       return 'same channel';
     }
@@ -390,7 +393,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
   private comparedAt(channel: ChannelSnapshot, { key }: KeyChoice): Compared | null {
     const { parsed, principal, names } = this.reservation;
     const conversation = names?.session;
-    if (conversation === undefined || undiagnosed.has(channel)) return null;
+    if (conversation === undefined || this.unasked === channel || undiagnosed.has(channel)) return null;
     return this.core.cacheWatch.compared({ userId: principal.user.id, conversation, parsed, channel, key });
   }
 
