@@ -99,8 +99,6 @@ export interface LedgerClient extends Ledger {
 }
 
 const done: LedgerResult = { status: 'done' };
-/** What ends a request, or notes what it owes: nobody is kept from other work by it. */
-const waitsForCommit: ReadonlySet<LedgerCommand['type']> = new Set(['settle', 'void', 'hold', 'note']);
 const databaseUnavailable = reasonText('database_away');
 
 /** A disk that has not confirmed for so long may never do. */
@@ -126,8 +124,6 @@ export function createLedgerClient(
   const now = timers.monoNow;
   let next = 1;
   let outgoing: LedgerCommand[] = [];
-  /** Commands were sent, and nothing was answered since. */
-  let isUnderWay = false;
   /** Last state that the ledger's thread reported; it reports none while it hangs. */
   let reported: StoreHealth = { ok: true };
   let failure: string | null = null;
@@ -159,27 +155,17 @@ export function createLedgerClient(
     health = judge();
     if (health.ok !== before.ok) for (const listener of healthListeners) listener(health);
   };
+  clock.onTick(check);
 
   const send = () => {
-    if (failure !== null || outgoing.length === 0) return;
+    if (failure !== null) return;
     const message: CommandMessage = { kind: 'commands', first: next - outgoing.length, commands: outgoing };
     outgoing = [];
-    isUnderWay = true;
     // As text: cloning the objects costs three times as much as writing and reading JSON.
     port.postMessage(JSON.stringify(message));
   };
   const unavailable = (reason: string): AppError =>
     new AppError('storage_unavailable', { reason: callerReason(reason), seconds: 5 }, new Error(reason));
-
-  /** What ends requests would wait in the ledger for the commit under way, and costs a message each turn there. */
-  const sendTogether = () => {
-    if (!isUnderWay || outgoing.some(({ type }) => !waitsForCommit.has(type))) send();
-  };
-  clock.onTick(() => {
-    check();
-    // What was sent may never be answered, and this may be.
-    send();
-  });
 
   port.onmessage = (event) => {
     if (typeof event.data !== 'string') return other(event.data);
@@ -193,8 +179,6 @@ export function createLedgerClient(
         if (typeof answer === 'string') call?.reject(unavailable(answer));
         else call?.resolve(answer ?? done);
       }
-      isUnderWay = false;
-      send();
     } else if (
       data.kind === 'leased' ||
       data.kind === 'accountLimits' ||
@@ -218,7 +202,6 @@ export function createLedgerClient(
     const { promise, resolve, reject } = Promise.withResolvers<LedgerResponse>();
     const id = nextRequest++;
     requests.set(id, { resolve, reject });
-    send();
     port.postMessage(JSON.stringify(question(id)));
     return promise;
   };
@@ -233,7 +216,7 @@ export function createLedgerClient(
       waiting.set(id, { command, at: clock.now(), since: now(), resolve, reject });
       outgoing.push(command);
       // A microtask would run after each single answer of the same turn and send every command alone.
-      if (failure === null && (outgoing.length === 1 || !waitsForCommit.has(command.type))) setImmediate(sendTogether);
+      if (outgoing.length === 1 && failure === null) setImmediate(send);
       return promise;
     },
     async acquire(order) {
