@@ -217,6 +217,8 @@ export class PassthroughRelay extends FrameRelay {
   private unreadChunks: Uint8Array[] | null = null;
   private unread = noBytes;
   private unreadSize = 0;
+  /** How many of the unread bytes were searched for each of `usageMembers`; null = none were. */
+  private searchedBytes: number[] | null = null;
   /** Until the first words, and from the finish reason on, each frame is read. */
   private readsEach = true;
   private proven: boolean;
@@ -345,6 +347,8 @@ export class PassthroughRelay extends FrameRelay {
   protected forgetFrame(bytes: number): void {
     let left = Math.min(bytes, this.unreadBytes);
     this.unreadBytes -= left;
+    const { unreadBytes } = this;
+    this.searchedBytes = this.searchedBytes?.map((searched) => Math.min(searched, unreadBytes)) ?? null;
     const small = Math.min(left, this.unreadSize);
     this.unreadSize -= small;
     left -= small;
@@ -361,13 +365,26 @@ export class PassthroughRelay extends FrameRelay {
   private completeUsage(last: string): void {
     const { usageMembers } = this.upstream;
     if (usageMembers === undefined) return;
-    if (this.wordReader !== null || usageMembers.some((name) => !isCountedIn(last, name) && this.isUnread(name)))
-      this.readWords();
+    const stands = (name: string, index: number) => !isCountedIn(last, name) && this.isUnread(name, index);
+    if (this.wordReader !== null || usageMembers.some(stands)) this.readWords();
   }
 
-  private isUnread(name: string): boolean {
-    if (this.unreadChunks?.some((chunk) => Buffer.prototype.includes.call(chunk, name)) === true) return true;
-    return Buffer.prototype.includes.call(this.unread.subarray(0, this.unreadSize), name);
+  /** Each byte is looked at once for each name: whoever reports in each frame would have all of them read again. */
+  private isUnread(name: string, index: number): boolean {
+    const { unread, unreadChunks, unreadBytes } = this;
+    this.searchedBytes ??= [];
+    const { searchedBytes } = this;
+    const searched = searchedBytes[index] ?? 0;
+    searchedBytes[index] = unreadBytes;
+    let piece = unread.subarray(0, this.unreadSize);
+    let start = unreadBytes;
+    for (let at = unreadChunks?.length ?? 0; ; ) {
+      start -= piece.length;
+      if (Buffer.prototype.includes.call(piece, name, Math.max(0, searched - start - name.length))) return true;
+      at--;
+      if (start <= searched || at < 0) return false;
+      piece = unreadChunks?.[at] ?? noBytes;
+    }
   }
 
   private keepUnread(bytes: Uint8Array): void {
@@ -399,6 +416,7 @@ export class PassthroughRelay extends FrameRelay {
     this.unread = noBytes;
     this.unreadSize = 0;
     this.unreadBytes = 0;
+    this.searchedBytes = null;
     for (const chunk of [...(unreadChunks ?? []), unread.subarray(0, unreadSize)])
       for (const frame of framesIn(chunk))
         for (const event of this.wordsIn(frame, wordReader)) {
