@@ -96,6 +96,7 @@ import { createVerifiedGuard, type Fetch } from '../outbound/guard.ts';
 import { createInnerFetch, type InnerTargets } from '../outbound/inner-targets.ts';
 import { createWorkerFetch } from '../outbound/worker.ts';
 import { providerByType } from '../providers/catalogue.ts';
+import { lazily } from './lazily.ts';
 import { createPractice, type PracticeService } from './practice.ts';
 
 export interface Services {
@@ -237,65 +238,6 @@ const withDefaults = (deps: ServiceDeps) => ({
   ...deps,
 });
 
-/** Sign-in and its proofs. */
-function createSignIn(serviceDeps: ReturnType<typeof withDefaults>, options: OptionsService, users: UsersService) {
-  const deps = { ...serviceDeps, options, users };
-  const siteName = () => options.get('SystemName');
-  const credentials = createCredentials(deps);
-  const devices = createDevices(deps.vault, deps.now);
-  const loginMethods = createLoginMethods(deps);
-  const secondFactor = createSecondFactor({ ...deps, siteName });
-  const sessions = createSessions({
-    ...deps,
-    credentials,
-    devices,
-    passwordLogin: () => options.get('PasswordLoginEnabled'),
-    idleHours: () => options.get('general_setting.session_idle_hours'),
-  });
-  return {
-    account: createAccount({ ...deps, credentials, secondFactor }),
-    credentials,
-    sessions,
-    loginCompletion: createLoginCompletion({ ...deps, sessions, secondFactor, devices }),
-    devices,
-    secondFactor,
-    passkeys: createPasskeys({ ...deps, loginMethods, siteName, siteAddress: () => options.get('ServerAddress') }),
-    disconnect: createDisconnect({ ...deps, loginMethods }),
-  };
-}
-
-type NotificationDeps = ServiceDeps & {
-  readonly audit: AuditService;
-  readonly budgets: BudgetsService;
-  readonly options: OptionsService;
-  readonly sendMail: SendMail;
-  readonly settings: SettingsService;
-  /** Carries notifications of users. */
-  readonly userFetch: Fetch;
-  /** Carries alerts of the site. */
-  readonly alertFetch: Fetch;
-  readonly backups: ScheduledBackups;
-  readonly schedules: SchedulesService;
-  readonly report: (error: unknown) => void;
-};
-
-/** Sends notifications outside of the console. */
-const createNotifications = (deps: NotificationDeps) => {
-  const notify = createNotify({ ...deps, secretOf: deps.settings.webhookSecret, fetch: deps.userFetch });
-  const leakStop = createLeakStop({ ...deps, notify });
-  return {
-    quotaAlerts: createQuotaAlerts({ ...deps, notify }),
-    budgetAlerts: createBudgetAlerts({ ...deps, notify }),
-    leakStop,
-    alerts: createOperatorAlerts({
-      ...deps,
-      leakStop,
-      fetch: deps.alertFetch,
-      backupMissing: deps.backups.missing,
-    }),
-  };
-};
-
 /** As the options have them now. */
 const groupRules = (options: OptionsService): GroupRules => {
   const usable = options.get('UserUsableGroups');
@@ -307,48 +249,28 @@ const groupRules = (options: OptionsService): GroupRules => {
   };
 };
 
+/** What services share and nobody else asks for. */
+interface Parts extends Services {
+  readonly defaults: ReturnType<typeof createBudgetDefaults>;
+  readonly loginMethods: ReturnType<typeof createLoginMethods>;
+  readonly notify: ReturnType<typeof createNotify>;
+  readonly sendMail: SendMail;
+  readonly signUps: ReturnType<typeof createSignUps>;
+  /** Carries notifications of users. */
+  readonly userFetch: Fetch;
+  /** Carries alerts of the site. */
+  readonly alertFetch: Fetch;
+}
+
+/** Each service is made when it is first asked for: a command asks for a few of them. */
 export async function createServices(partial: ServiceDeps): Promise<Services> {
   const deps = withDefaults(partial);
   const report = deps.report ?? (() => undefined);
   const options = await createOptions(deps);
-  const budgets = createBudgets(deps);
-  const defaults = createBudgetDefaults({ options, budgets, now: deps.now });
-  const users = createUsers({ ...deps, defaults });
-  const logs = createLogs(deps);
-  const setup = createSetup({ ...deps, users, options, engine: deps.database.engine });
-  const unsupportedMembers = createUnsupportedMembers({ database: deps.database, now: deps.now });
-  const channels = createChannels({
-    ...deps,
-    keyHealth:
-      deps.statusOf === undefined ? null : async (id) => (await deps.statusOf?.([id], null, true))?.[0]?.keys ?? [],
-    automaticEnable: () => options.get('AutomaticEnableChannelEnabled'),
-    failureRules: () => ({
-      enabled: options.get('AutomaticDisableChannelEnabled'),
-      keywords: options.get('AutomaticDisableKeywords').map((word) => word.toLowerCase()),
-    }),
-  });
-  const virtualModels = createVirtualModels(deps);
-  const invoices = createInvoices({ ...deps, options });
-  const chains = createChainExplanation({
-    channels: createChannelsRepository(deps.database),
-    virtualModels: virtualModels.list,
-    priceTables: options.priceTables,
-    acceptsUnset: () => options.get('SelfUseModeEnabled'),
-    mayUse: (userGroup, group) => mayUseGroup(groupRules(options), userGroup, group),
-  });
-  const tokens = createTokens({ ...deps, defaults });
-  const statements = createStatements({ ...deps, options, users, tokens, logs, invoices });
-  const audit = createAudit(deps);
-  const affiliate = createAffiliate({ ...deps, options, randomInt });
-  const signIn = createSignIn(deps, options, users);
-  const { credentials, devices } = signIn;
-  const signUps = createSignUps(deps.store, () => options.get('RegistrationsPerIp'));
-  const sendMail = deps.sendMail ?? createMailer(options);
-  const links = createLinks({ ...deps, users, invoices, statements });
-  const schedules = createSchedules({ ...deps, options, users, tokens, statements, links, sendMail });
-  const settings = createSettings(deps);
-  await settings.sealReadable();
   const backups = await createScheduledBackups({ ...deps, options, verified: deps.verifiedBackup });
+  const startedAt = Math.floor(deps.now() / 1000);
+  const siteName = () => options.get('SystemName');
+  const repository = () => createChannelsRepository(deps.database);
   const carried = (schemes: readonly string[]): Fetch =>
     createWorkerFetch({
       worker: () => ({ url: options.get('WorkerUrl'), key: options.get('WorkerValidKey') }),
@@ -356,137 +278,204 @@ export async function createServices(partial: ServiceDeps): Promise<Services> {
       fetch: deps.fetch,
       schemes,
     });
-  const guardedFetch = carried(['https:']);
   const { innerTargets: isInner = null } = deps;
   /** Inner networks seldom have certificates; users' webhooks need https everywhere. */
   const reaching = (schemes: readonly string[]): Fetch =>
-    isInner === null ? guardedFetch : createInnerFetch({ isInner, schemes, outer: guardedFetch });
-  const pricing = createPricing({ ...deps, options, logs });
-  return {
-    version: deps.version,
-    options,
-    audit,
-    users,
-    userManagement: createUserManagement({ ...deps, users, credentials, options }),
-    ...signIn,
-    accounts: createAccounts({ ...deps, options, users, affiliate, credentials, devices, signUps, sendMail, report }),
-    settings,
-    botCheck: createBotCheck({ options, fetch: deps.fetch }),
-    oauth: createOAuth({ ...deps, options, users, affiliate, signUps }),
-    signIns: createProgramSignIns({ ...deps, options, users, tokens, audit }),
-    accessTokens: createAccessTokens(deps),
-    savedFilters: createSavedFilters(deps),
-    discoverOidc: (url) => discover(url, carried(['https:', 'http:'])),
-    setup,
-    status: createStatus({
-      options,
-      version: deps.version,
-      startedAt: Math.floor(deps.now() / 1000),
-      setupDone: setup.isDone,
-    }),
-    tokens,
-    checkForUpdate: () => checkForUpdate(options.get('general_setting.release_url'), deps.version, deps.fetch),
-    chatLinks: createChatLinks({ options, tokens }),
-    redemptions: createRedemptions({ ...deps, options, affiliate }),
-    wallet: createWallet({ ...deps, options, users, affiliate, invoices }),
-    invoices,
-    affiliate,
-    backups,
-    ...createNotifications({
-      audit,
-      budgets,
-      ...{ ...deps, options, sendMail, settings, backups, schedules, report },
-      userFetch: reaching(['https:']),
-      alertFetch: reaching(['https:', 'http:']),
-    }),
-    channels,
-    unsupportedMembers,
-    upstreamProbe: async () => {
-      const { createUpstreamProbe } = await import('../domain/channels/upstream-probe.ts');
-      return createUpstreamProbe({
-        repository: createChannelsRepository(deps.database),
-        unsupported: unsupportedMembers,
-        relayTest: deps.relayTest,
-        ownRules: () => options.get('model_rules'),
-        prices: (model) => resolvePrices(options.priceTables(), model, { group: 'default', userGroup: 'default' }),
-      });
-    },
-    bulkTests: createBulkTests({
-      channels,
-      slowSeconds: () => options.get('ChannelDisableThreshold'),
-      automaticDisable: () => options.get('AutomaticDisableChannelEnabled'),
-      ...{ turns: deps.turns, now: deps.now, report },
-    }),
-    virtualModels,
-    budgets,
-    chains,
-    routes: createRoutes({
-      repository: createChannelsRepository(deps.database),
-      chains,
-      unsupported: unsupportedMembers,
-      statusOf: deps.statusOf ?? null,
-      weights: () => ({ plainWeights: options.get('general_setting.plain_weights') }),
-      relayTest: deps.relayTest,
-      callerOfToken: async (name, userId) => {
-        const token = await tokens.named(name, userId);
-        const userGroup = (await users.find(token.user_id))?.group_name ?? 'default';
-        const models = token.model_limits_enabled ? token.model_limits.split(',') : null;
-        const channels = token.channels === undefined ? null : channelIdsIn(token.channels);
-        const limits = { userGroup, models, channels };
-        const rules = groupRules(options);
-        if (!isGroupOrder(token.group, rules)) return { group: token.group || userGroup, ...limits };
-        const groups = groupOrder(token.group, userGroup, rules);
-        return { group: groups[0] ?? userGroup, groups, ...limits };
+    isInner === null ? carried(['https:']) : createInnerFetch({ isInner, schemes, outer: carried(['https:']) });
+  return lazily<Parts>({
+    version: () => deps.version,
+    options: () => options,
+    audit: () => createAudit(deps),
+    defaults: ({ budgets }) => createBudgetDefaults({ options, budgets, now: deps.now }),
+    users: ({ defaults }) => createUsers({ ...deps, defaults }),
+    userManagement: ({ users, credentials }) => createUserManagement({ ...deps, users, credentials, options }),
+    credentials: () => createCredentials(deps),
+    devices: () => createDevices(deps.vault, deps.now),
+    loginMethods: () => createLoginMethods({ ...deps, options }),
+    secondFactor: () => createSecondFactor({ ...deps, siteName }),
+    sessions: ({ users, credentials, devices }) =>
+      createSessions({
+        ...deps,
+        users,
+        credentials,
+        devices,
+        passwordLogin: () => options.get('PasswordLoginEnabled'),
+        idleHours: () => options.get('general_setting.session_idle_hours'),
+      }),
+    account: ({ credentials, secondFactor }) => createAccount({ ...deps, credentials, secondFactor }),
+    loginCompletion: ({ users, sessions, secondFactor, devices }) =>
+      createLoginCompletion({ ...deps, users, sessions, secondFactor, devices }),
+    passkeys: ({ users, loginMethods }) =>
+      createPasskeys({
+        ...deps,
+        users,
+        loginMethods,
+        siteName,
+        siteAddress: () => options.get('ServerAddress'),
+      }),
+    disconnect: ({ loginMethods }) => createDisconnect({ ...deps, loginMethods }),
+    signUps: () => createSignUps(deps.store, () => options.get('RegistrationsPerIp')),
+    sendMail: () => deps.sendMail ?? createMailer(options),
+    accounts: ({ users, affiliate, credentials, devices, signUps, sendMail }) =>
+      createAccounts({ ...deps, options, users, affiliate, credentials, devices, signUps, sendMail, report }),
+    settings: () => createSettings(deps),
+    botCheck: () => createBotCheck({ options, fetch: deps.fetch }),
+    oauth: ({ users, affiliate, signUps }) => createOAuth({ ...deps, options, users, affiliate, signUps }),
+    signIns: ({ users, tokens, audit }) => createProgramSignIns({ ...deps, options, users, tokens, audit }),
+    accessTokens: () => createAccessTokens(deps),
+    savedFilters: () => createSavedFilters(deps),
+    discoverOidc: () => (url) => discover(url, carried(['https:', 'http:'])),
+    setup: ({ users }) => createSetup({ ...deps, users, options, engine: deps.database.engine }),
+    status: ({ setup }) => createStatus({ options, version: deps.version, startedAt, setupDone: setup.isDone }),
+    tokens: ({ defaults }) => createTokens({ ...deps, defaults }),
+    checkForUpdate: () => () => checkForUpdate(options.get('general_setting.release_url'), deps.version, deps.fetch),
+    chatLinks: ({ tokens }) => createChatLinks({ options, tokens }),
+    redemptions: ({ affiliate }) => createRedemptions({ ...deps, options, affiliate }),
+    wallet: ({ users, affiliate, invoices }) => createWallet({ ...deps, options, users, affiliate, invoices }),
+    invoices: () => createInvoices({ ...deps, options }),
+    affiliate: () => createAffiliate({ ...deps, options, randomInt }),
+    backups: () => backups,
+    userFetch: () => reaching(['https:']),
+    alertFetch: () => reaching(['https:', 'http:']),
+    notify: ({ settings, sendMail, userFetch }) =>
+      createNotify({ ...deps, sendMail, secretOf: settings.webhookSecret, fetch: userFetch }),
+    leakStop: (all) => createLeakStop({ ...deps, ...notices(all), report }),
+    quotaAlerts: (all) => createQuotaAlerts({ ...deps, ...notices(all), report }),
+    budgetAlerts: (all) => createBudgetAlerts({ ...deps, ...notices(all), report }),
+    alerts: (all) =>
+      createOperatorAlerts({
+        ...{ ...deps, ...notices(all), report },
+        leakStop: all.leakStop,
+        schedules: all.schedules,
+        fetch: all.alertFetch,
+        backupMissing: backups.missing,
+      }),
+    channels: () =>
+      createChannels({
+        ...deps,
+        keyHealth:
+          deps.statusOf === undefined ? null : async (id) => (await deps.statusOf?.([id], null, true))?.[0]?.keys ?? [],
+        automaticEnable: () => options.get('AutomaticEnableChannelEnabled'),
+        failureRules: () => ({
+          enabled: options.get('AutomaticDisableChannelEnabled'),
+          keywords: options.get('AutomaticDisableKeywords').map((word) => word.toLowerCase()),
+        }),
+      }),
+    unsupportedMembers: () => createUnsupportedMembers({ database: deps.database, now: deps.now }),
+    upstreamProbe:
+      ({ unsupportedMembers }) =>
+      async () => {
+        const { createUpstreamProbe } = await import('../domain/channels/upstream-probe.ts');
+        return createUpstreamProbe({
+          repository: repository(),
+          unsupported: unsupportedMembers,
+          relayTest: deps.relayTest,
+          ownRules: () => options.get('model_rules'),
+          prices: (model) => resolvePrices(options.priceTables(), model, { group: 'default', userGroup: 'default' }),
+        });
       },
-    }),
-    capabilities: createCapabilities({ channel: channels.get, ownRules: () => options.get('model_rules') }),
-    nodes: createNodes(deps.database, deps.collect),
-    logs,
-    conversations: createConversations(deps),
-    cacheRates: createCacheRates(deps),
-    statements,
-    links,
-    schedules,
-    pricing,
-    proposals: createProposals({
-      ...{ options, pricing, fetch: guardedFetch, now: deps.now },
-      served: channels.enabledModels,
-    }),
-    taskLists: createTaskLists({ ...deps, options }),
-    usage: createUsage(deps),
-    traffic: createTraffic(deps),
-    recentTraffic: createRecent(deps),
-    channelStates: createChannelStates({ ...deps, options }),
-    modelLevels: createModelLevels(deps),
-    trafficRecorder: new TrafficRecorder({ ...deps, options }),
-    practice: createPractice(options),
-    priceList: createPriceList({ options, channels }),
-    models: createModelTable({ ...deps, options }),
-    tasks: {
+    bulkTests: ({ channels }) =>
+      createBulkTests({
+        channels,
+        slowSeconds: () => options.get('ChannelDisableThreshold'),
+        automaticDisable: () => options.get('AutomaticDisableChannelEnabled'),
+        ...{ turns: deps.turns, now: deps.now, report },
+      }),
+    virtualModels: () => createVirtualModels(deps),
+    budgets: () => createBudgets(deps),
+    chains: ({ virtualModels }) =>
+      createChainExplanation({
+        channels: repository(),
+        virtualModels: virtualModels.list,
+        priceTables: options.priceTables,
+        acceptsUnset: () => options.get('SelfUseModeEnabled'),
+        mayUse: (userGroup, group) => mayUseGroup(groupRules(options), userGroup, group),
+      }),
+    routes: ({ chains, unsupportedMembers, tokens, users }) =>
+      createRoutes({
+        repository: repository(),
+        chains,
+        unsupported: unsupportedMembers,
+        statusOf: deps.statusOf ?? null,
+        weights: () => ({ plainWeights: options.get('general_setting.plain_weights') }),
+        relayTest: deps.relayTest,
+        callerOfToken: async (name, userId) => {
+          const token = await tokens.named(name, userId);
+          const userGroup = (await users.find(token.user_id))?.group_name ?? 'default';
+          const models = token.model_limits_enabled ? token.model_limits.split(',') : null;
+          const channels = token.channels === undefined ? null : channelIdsIn(token.channels);
+          const limits = { userGroup, models, channels };
+          const rules = groupRules(options);
+          if (!isGroupOrder(token.group, rules)) return { group: token.group || userGroup, ...limits };
+          const groups = groupOrder(token.group, userGroup, rules);
+          return { group: groups[0] ?? userGroup, groups, ...limits };
+        },
+      }),
+    capabilities: ({ channels }) =>
+      createCapabilities({ channel: channels.get, ownRules: () => options.get('model_rules') }),
+    nodes: () => createNodes(deps.database, deps.collect),
+    logs: () => createLogs(deps),
+    conversations: () => createConversations(deps),
+    cacheRates: () => createCacheRates(deps),
+    statements: ({ users, tokens, logs, invoices }) =>
+      createStatements({ ...deps, options, users, tokens, logs, invoices }),
+    links: ({ users, invoices, statements }) => createLinks({ ...deps, users, invoices, statements }),
+    schedules: ({ users, tokens, statements, links, sendMail }) =>
+      createSchedules({ ...deps, options, users, tokens, statements, links, sendMail }),
+    pricing: ({ logs }) => createPricing({ ...deps, options, logs }),
+    proposals: ({ pricing, channels }) =>
+      createProposals({
+        ...{ options, pricing, fetch: carried(['https:']), now: deps.now },
+        served: channels.enabledModels,
+      }),
+    taskLists: () => createTaskLists({ ...deps, options }),
+    usage: () => createUsage(deps),
+    traffic: () => createTraffic(deps),
+    recentTraffic: () => createRecent(deps),
+    channelStates: () => createChannelStates({ ...deps, options }),
+    modelLevels: () => createModelLevels(deps),
+    trafficRecorder: () => new TrafficRecorder({ ...deps, options }),
+    practice: () => createPractice(options),
+    priceList: ({ channels }) => createPriceList({ options, channels }),
+    models: () => createModelTable({ ...deps, options }),
+    tasks: () => ({
       ...createTasks({
         ...deps,
         baseUrlOf: (type) => providerByType(type)?.baseUrl ?? '',
         report,
       }),
       ...createKeptItems(deps.database, deps.now),
-    },
-    setupCode: deps.setupCode,
-    storage: deps.storage ?? (() => healthyStorage),
-    relayThreads: deps.relayThreads ?? 0,
-    cleanupEphemeralStore: deps.store.cleanup,
-    maintenance: createMaintenance(deps),
-    unknownProxy: createUnknownProxy(deps.now),
-    provisioning: createProvisioning({
-      ...deps,
-      options,
-      users,
-      budgets,
-      servicesOn: (database, passwords) => createServices({ ...partial, database, passwords }),
     }),
-    verifyLedger: async () => {
-      const { checked, unequal, wrong } = await logs.verify({});
-      const examples = wrong.map(({ id, quota, expected }) => `log ${id}: ${quota} <> ${expected ?? 'unpriced'}`);
-      return [...reportsOf(await statsOf(deps.database)), logReport(checked, unequal, examples)];
-    },
-  };
+    setupCode: () => deps.setupCode,
+    storage: () => deps.storage ?? (() => healthyStorage),
+    relayThreads: () => deps.relayThreads ?? 0,
+    cleanupEphemeralStore: () => deps.store.cleanup,
+    maintenance: () => createMaintenance(deps),
+    unknownProxy: () => createUnknownProxy(deps.now),
+    provisioning: ({ users, budgets }) =>
+      createProvisioning({
+        ...deps,
+        options,
+        users,
+        budgets,
+        servicesOn: (database, passwords) => createServices({ ...partial, database, passwords }),
+      }),
+    verifyLedger:
+      ({ logs }) =>
+      async () => {
+        const { checked, unequal, wrong } = await logs.verify({});
+        const examples = wrong.map(({ id, quota, expected }) => `log ${id}: ${quota} <> ${expected ?? 'unpriced'}`);
+        return [...reportsOf(await statsOf(deps.database)), logReport(checked, unequal, examples)];
+      },
+  });
 }
+
+/** What notifications of all kinds are made from. */
+const notices = ({ audit, budgets, options, settings, notify, sendMail }: Parts) => ({
+  audit,
+  budgets,
+  options,
+  settings,
+  notify,
+  sendMail,
+});

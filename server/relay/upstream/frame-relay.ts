@@ -376,7 +376,7 @@ export class PassthroughRelay extends FrameRelay {
     const { searchedBytes } = this;
     const searched = searchedBytes[index] ?? 0;
     searchedBytes[index] = unreadBytes;
-    let piece = unread.subarray(0, this.unreadSize);
+    let piece: Uint8Array = unread.subarray(0, this.unreadSize);
     let start = unreadBytes;
     for (let at = unreadChunks?.length ?? 0; ; ) {
       start -= piece.length;

@@ -105,39 +105,44 @@ async function start(order: ControlStart) {
   const { node } = order;
   const turns = createJobLock(database, node);
   const feed = createChangeStream(database);
-  const services = await createServices({
-    database,
-    dataFolder: { folder: files.dir, nativeBinding: order.nativeBinding },
-    vault,
-    ledger,
-    turns,
-    relayTest: async (channelTest) => {
-      // The relay must know the channel as it is now.
-      await publisher.check();
-      return new Promise((resolve) => {
-        const id = nextTest++;
-        tests.set(id, resolve);
-        self.postMessage({ kind: 'test', id, ...channelTest });
-      });
-    },
-    statusOf: (ids, model = null, keys = false) =>
-      new Promise((resolve) => {
-        const id = nextTest++;
-        limits.set(id, resolve);
-        self.postMessage({ kind: 'channelHealth', id, ids, model, keys });
-      }),
-    innerTargets: parseInnerTargets(process.env[innerTargetsName] ?? ''),
-    version,
-    report,
-    setupCode: order.setupCode,
-    node,
-    storage: () => storage,
-    defects: defects.recent,
-    stall: () => stall,
-    relayThreads: order.relayThreads,
-    verifiedBackup: backupInThread,
-    now: timers.now,
-  });
+  // All of them now: what counts from the start counts from here.
+  const services: Services = {
+    ...(await createServices({
+      database,
+      dataFolder: { folder: files.dir, nativeBinding: order.nativeBinding },
+      vault,
+      ledger,
+      turns,
+      relayTest: async (channelTest) => {
+        // The relay must know the channel as it is now.
+        await publisher.check();
+        return new Promise((resolve) => {
+          const id = nextTest++;
+          tests.set(id, resolve);
+          self.postMessage({ kind: 'test', id, ...channelTest });
+        });
+      },
+      statusOf: (ids, model = null, keys = false) =>
+        new Promise((resolve) => {
+          const id = nextTest++;
+          limits.set(id, resolve);
+          self.postMessage({ kind: 'channelHealth', id, ids, model, keys });
+        }),
+      innerTargets: parseInnerTargets(process.env[innerTargetsName] ?? ''),
+      version,
+      report,
+      setupCode: order.setupCode,
+      node,
+      storage: () => storage,
+      defects: defects.recent,
+      stall: () => stall,
+      relayThreads: order.relayThreads,
+      verifiedBackup: backupInThread,
+      now: timers.now,
+    })),
+  };
+  // Older versions kept them readable.
+  await services.settings.sealReadable();
   let isolation: Isolation | null = null;
   const publisher = createPublisher({
     source: createSnapshotSource({ database, vault, feed }),
