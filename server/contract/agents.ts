@@ -56,6 +56,8 @@ export type AgentCredential =
 interface Setup {
   readonly environment?: Readonly<Record<string, string>>;
   readonly files?: readonly AgentFile[];
+  /** What its user enters in the program itself: the place of each field, and what belongs there. */
+  readonly fields?: readonly SetupStep[];
   /** In front of what the user says. */
   readonly arguments?: readonly string[];
 }
@@ -77,7 +79,7 @@ export interface Agent {
   once?(settings: AgentSettings): Setup;
   /** For good. */
   always(settings: AgentSettings): Setup;
-  /** The same as changes to the files that its user may have already. */
+  /** The same as changes to the files that its user may have already; none = it keeps its settings elsewhere. */
   connects(settings: Omit<AgentSettings, 'key'>, credential: AgentCredential): readonly AgentPatch[];
   /** Whether it can ask a command for its key. */
   readonly asksCommand?: true;
@@ -112,9 +114,12 @@ const claudeEnvironment = (settings: AgentSettings): Readonly<Record<string, str
 
 const codexKey = 'GATEWAY_API_KEY';
 const codexClient = 'codex';
+/** Whatever it signs in by, it reads its catalogue where this is named; without it only where a command prints its key. Codex 0.171.0. */
+const codexCatalogue = (url: string): string => `${url}/v1/models`;
 const codexProvider = ({ url }: AgentSettings): readonly (readonly [string, string])[] => [
   ['name', toml('gateway')],
   ['base_url', toml(`${url}/v1`)],
+  ['model_catalog_url', toml(codexCatalogue(url))],
   ['env_key', toml(codexKey)],
   ['wire_api', toml('responses')],
   // It asks again even after a refusal; the gateway has tried every channel by then.
@@ -244,6 +249,8 @@ const zedProvider = ({ limits = {}, ...settings }: Omit<AgentSettings, 'key'>) =
 });
 const zedModel = (model: string) => ({ provider: 'gateway', model });
 
+const cursorModels = 'Cursor Settings › Models';
+
 type Members = AgentPatch['set'];
 const keyOf = (credential: AgentCredential): string => ('key' in credential ? credential.key : '');
 const under = (place: string, members: Readonly<Record<string, string>>): Members =>
@@ -320,6 +327,7 @@ export const agents: readonly Agent[] = [
             {
               name: 'gateway',
               base_url: `${url}/v1`,
+              model_catalog_url: codexCatalogue(url),
               wire_api: 'responses',
               stream_max_retries: 2,
               ...codexCredential(credential),
@@ -565,6 +573,26 @@ export const agents: readonly Agent[] = [
       en: 'Zed keeps no key in its file: enter it once under LLM Providers in the agent settings, or set GATEWAY_API_KEY before it starts.',
     },
   },
+  // https://ngrok.com/docs/ai-gateway/agents/cursor, https://developers.cloudflare.com/ai-gateway/integrations/coding-agents/cursor
+  {
+    name: 'cursor',
+    label: 'Cursor',
+    program: 'cursor',
+    prefers: sonnetFirst,
+    unset: [],
+    always: ({ url, key, model }) => ({
+      fields: [
+        { path: `${cursorModels} › API Keys › OpenAI API Key`, text: key },
+        { path: `${cursorModels} › API Keys › Override OpenAI Base URL`, text: `${url}/v1` },
+        ...(model === '' ? [] : [{ path: `${cursorModels} › Add model`, text: model }]),
+      ],
+    }),
+    connects: () => [],
+    note: {
+      zh: 'Cursor 没有可写的配置文件：请在其设置中逐项填写，打开两个开关和添加的模型。请求由 Cursor 的服务器发出，因此网关须有公网 https 地址；需要付费版。',
+      en: 'Cursor has no file to write: enter these in its settings, and turn both switches and the added model on. It asks from its own servers, so the gateway needs a public https address; it takes a paid plan.',
+    },
+  },
 ];
 
 /** What a site says of a model in `GET /v1/models`. */
@@ -611,9 +639,15 @@ export function modelFor(agent: Agent, models: readonly string[]): string {
   return writing[0] ?? '';
 }
 
-/** The one line that starts it, or sets it up where it reads nothing but its own file. */
-export const lineFor = ({ name, program, once }: Agent): string =>
-  once === undefined ? `gateway connect ${name}` : `gateway exec -- ${program}`;
+/** Whether there is no file in which it could be set up. */
+export const isSetUpByHand = (agent: Agent): boolean =>
+  agent.connects({ url: '', models: [], model: '' }, { key: '' }).length === 0;
+
+/** The one line that starts it, or sets it up where it reads nothing but its own file, or says what its user enters. */
+export function lineFor(agent: Agent): string {
+  if (agent.once !== undefined) return `gateway exec -- ${agent.program}`;
+  return isSetUpByHand(agent) ? `gateway agents ${agent.name}` : `gateway connect ${agent.name}`;
+}
 
 /** The agent behind a command: `/usr/bin/claude`, `codex.exe`. */
 export function agentOf(command: string): Agent | undefined {
@@ -635,10 +669,11 @@ export interface SetupStep {
 
 /** What an agent needs for good, ready to be copied. */
 export function setupSteps(agent: Agent, settings: AgentSettings): readonly SetupStep[] {
-  const { environment = {}, files = [] } = agent.always(settings);
+  const { environment = {}, files = [], fields = [] } = agent.always(settings);
   const exports = Object.entries(environment).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
   return [
     ...files.map(({ path, text }) => ({ path, text })),
+    ...fields,
     ...(exports.length === 0 ? [] : [{ path: '', text: exports.join('') }]),
   ];
 }

@@ -32,6 +32,8 @@ describe('one run', () => {
       '-c',
       'model_providers.gateway.base_url="http://gw:3000/v1"',
       '-c',
+      'model_providers.gateway.model_catalog_url="http://gw:3000/v1/models"',
+      '-c',
       'model_providers.gateway.env_key="GATEWAY_API_KEY"',
       '-c',
       'model_providers.gateway.wire_api="responses"',
@@ -116,15 +118,25 @@ test('an agent is known by its program, wherever that lies', () => {
   expect(agentOf('python')).toBeUndefined();
 });
 
-test('the one line starts an agent, or sets up one that reads nothing but its own file', () => {
-  const lines = ['claude', 'aider', 'cline', 'continue', 'zed'].map((name) => lineFor(named(name)));
+test('the one line starts an agent, sets up one that reads nothing but its own file, or says what is entered by hand', () => {
+  const lines = ['claude', 'aider', 'cline', 'continue', 'zed', 'cursor'].map((name) => lineFor(named(name)));
   expect(lines).toEqual([
     'gateway exec -- claude',
     'gateway exec -- aider',
     'gateway connect cline',
     'gateway connect continue',
     'gateway connect zed',
+    'gateway agents cursor',
   ]);
+});
+
+test('of cursor: the three fields of its settings, with the address that clients of OpenAI take', () => {
+  expect(setupSteps(named('cursor'), details)).toEqual([
+    { path: 'Cursor Settings › Models › API Keys › OpenAI API Key', text: 'sk-own' },
+    { path: 'Cursor Settings › Models › API Keys › Override OpenAI Base URL', text: 'http://gw:3000/v1' },
+    { path: 'Cursor Settings › Models › Add model', text: 'gpt-x' },
+  ]);
+  expect(setupSteps(named('cursor'), { ...details, model: '' })).toHaveLength(2);
 });
 
 test('the model to begin with is one of those the agent is made for, else one that writes', () => {
@@ -191,6 +203,22 @@ describe('the commands', () => {
     await expect(runner.run(['connect', 'nobody'])).rejects.toMatchObject({ code: 'usage' });
   });
 
+  test('connect writes nothing for cursor, which has no file for it, and says where its fields are listed', async () => {
+    await setUp();
+    const home = join(dir, 'home');
+    const runner = createRunner(dir, { HOME: home, PATH: '/nowhere' });
+    for (const flag of ['--yes', '--dry-run'])
+      expect(await runner.json(['connect', 'cursor', flag])).toEqual([
+        { name: 'cursor', files: [], test: expect.stringContaining('gateway agents cursor') },
+      ]);
+    expect(existsSync(home)).toBe(false);
+    const fields = await runner.run(['agents', 'cursor', '--token', 'laptop', '--model', 'gpt-x']);
+    expect(fields).toContain('# Cursor Settings › Models › API Keys › Override OpenAI Base URL');
+    expect(fields).toContain('http://127.0.0.1:3000/v1');
+    expect(fields).toMatch(/^sk-\w{48}$/m);
+    expect(fields).toContain('public https address');
+  });
+
   test('connect --browser has Codex sign in by itself at the address that it asks, keeps no key, and takes it back', async () => {
     await setUp();
     const home = join(dir, 'home');
@@ -225,6 +253,7 @@ describe('the commands', () => {
           gateway: {
             name: 'gateway',
             base_url: `${url}/v1`,
+            model_catalog_url: `${url}/v1/models`,
             wire_api: 'responses',
             stream_max_retries: 2,
             // The other address is none of this site's.

@@ -176,6 +176,18 @@ test('who is signed in has no key in a file: Claude Code, Codex and opencode ask
   expect(plugin?.paths).toEqual(['~/.config/opencode/plugin/gateway.js']);
 });
 
+test.each([
+  ['a key', keyed],
+  ['a command', asked],
+  ['the browser', { authorization: 'https://site/oauth/authorize', token: 'https://site/oauth/token' }],
+])('Codex that signs in by %s reads the catalogue of the same site', (_name, credential) => {
+  const codex = agents.find(({ name }) => name === 'codex') as Agent;
+  expect(patchesOf(codex, credential)[0]?.set.at(-1)).toEqual([
+    ['model_providers', 'gateway'],
+    expect.objectContaining({ base_url: 'https://site/v1', model_catalog_url: 'https://site/v1/models' }),
+  ]);
+});
+
 test('opencode knows how long a conversation with a model may be, where the site knows both sizes', () => {
   const opencode = agents.find(({ name }) => name === 'opencode') as Agent;
   const limits = { 'gpt-5': { context: 400_000, output: 128_000 } };

@@ -1,6 +1,7 @@
 /** Amounts for people: the site's unit, currency or short numbers, and columns that add up. */
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { formatQuota, formOfColumn } from '../../server/contract/pricing/format.ts';
+import { formatQuota, formatShortage, formOfColumn } from '../../server/contract/pricing/format.ts';
 
 const on = (quotaPerUnit: number) => ({ inCurrency: true, quotaPerUnit });
 const off = (quotaPerUnit: number) => ({ inCurrency: false, quotaPerUnit });
@@ -40,4 +41,36 @@ test('what stands below each other has one form, and adds up', () => {
   expect(form).toBe('exact');
   expect(displayed.reduce((sum, value) => sum + value, 0).toFixed(6)).toBe((515_810 / 500_000).toFixed(6));
   expect(formOfColumn([500_000, 5000, 0], on(500_000))).toBe('cents');
+});
+
+test.each([
+  [0, 1, 500_000, '$0.00', '$0.01'],
+  [0, 5000, 500_000, '$0.00', '$0.01'],
+  [0, 5001, 500_000, '$0.00', '$0.02'],
+  [14_999, 15_001, 500_000, '$0.02', '$0.04'],
+  [2_512_345, 600_000_000, 500_000, '$5.02', '$1200.00'],
+  [-1, 250_000, 500_000, '-$0.01', '$0.50'],
+  [1, 2, 1, '$1.00', '$2.00'],
+] as const)('%i quota left and %i needed at %i a unit are told in cents', (left, needed, unit, said, asked) => {
+  expect(formatShortage(left, needed, on(unit))).toEqual({ left: said, needed: asked });
+  expect(formatShortage(left, needed, off(unit))).toEqual({ left: String(left), needed: String(needed) });
+});
+
+test('what is needed never looks affordable: never less than it is, what is left never more, and more than what is left', () => {
+  const value = (text: string) => Number(text.replace('$', ''));
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 1e12 }),
+      fc.integer({ min: 1, max: 1e12 }),
+      fc.constantFrom(1, 1000, 499_999, 500_000, 1_000_000, 10_000_000),
+      (remain, more, unit) => {
+        const { left, needed } = formatShortage(remain, remain + more, on(unit));
+        expect(left).toMatch(/^\$\d+\.\d\d$/);
+        expect(needed).toMatch(/^\$\d+\.\d\d$/);
+        expect(value(left)).toBeLessThanOrEqual(remain / unit);
+        expect(value(needed)).toBeGreaterThanOrEqual((remain + more) / unit);
+        expect(value(needed)).toBeGreaterThan(value(left));
+      },
+    ),
+  );
 });

@@ -146,7 +146,7 @@ const dictionary = async () => {
   expect((await relaySays(bare, requested)).text).toContain('该令牌已过期');
   await works('PUT', '/api/token/', { id: token.id, expired_time: -1, remain_quota: 0 }, plain);
   await api.gateway.sync();
-  expect((await relaySays(bare, requested)).text).toContain('该令牌额度不足：剩余 $0.000000');
+  expect((await relaySays(bare, requested)).text).toContain('该令牌额度不足：剩余 $0.00，本次需要 $');
   await works('PUT', '/api/token/', { id: token.id, unlimited_quota: true }, plain);
   await works('PUT', '/api/channel/', { id: 1, status: 2 });
   const owner = (await works('POST', '/api/token/', { name: 'b', unlimited_quota: true }, root)) as { key: string };

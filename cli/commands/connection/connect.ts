@@ -3,7 +3,14 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { homeOf } from '../../../server/app/data-dir.ts';
-import { type Agent, type AgentCredential, type AgentPatch, agents } from '../../../server/contract/agents.ts';
+import {
+  type Agent,
+  type AgentCredential,
+  type AgentPatch,
+  agents,
+  isSetUpByHand,
+  lineFor,
+} from '../../../server/contract/agents.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { isCompiled } from '../../bench/process.ts';
@@ -184,6 +191,12 @@ export const connect: CommandRun = async (context, flags, _first, names) => {
   const rows = [];
   for (const agent of selected) {
     if (flags.browser === true && names.length === 0 && agent.browserClient === undefined) continue;
+    if (isSetUpByHand(agent)) {
+      const line = lineFor(agent);
+      const test = context.say(`没有可写的文件，按 ${line} 手动填写`, `it has no file to write: enter what ${line} says`);
+      rows.push({ name: agent.name, files: [], test, lines: [] });
+      continue;
+    }
     if (names.length === 0 && agent.asksCommand !== true && hasNoKeys(context)) {
       const test = context.say('需要自己的密钥，跳过', 'left out: it takes a key of its own');
       rows.push({ name: agent.name, files: [], test, lines: [] });

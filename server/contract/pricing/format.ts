@@ -41,6 +41,21 @@ export function formatQuota(quota: number, display: MoneyDetails, form: MoneyFor
   return String(quota);
 }
 
+/**
+ * What is left and what something takes, side by side: in cents, the one rounded down and the other up, so that nothing looks
+ * affordable that is not.
+ */
+export function formatShortage(
+  left: number,
+  needed: number,
+  display: MoneyDetails,
+): { readonly left: string; readonly needed: string } {
+  if (!display.inCurrency) return { left: String(left), needed: String(needed) };
+  const inCents = (count: number): string => `${count < 0 ? '-' : ''}$${(Math.abs(count) / 100).toFixed(cents)}`;
+  const centsOf = (quota: number): number => (quota * 100) / display.quotaPerUnit;
+  return { left: inCents(Math.floor(centsOf(left))), needed: inCents(Math.ceil(centsOf(needed))) };
+}
+
 /** Ratio 1 is $2 per million tokens. As new-api does. */
 const dollarsOfRatio = 2;
 const decimals = (value: number): number => ratioOf(Number(value.toPrecision(12))) ?? 0;

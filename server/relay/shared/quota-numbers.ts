@@ -1,12 +1,12 @@
 /** What is left and what was needed, as the site shows money. */
 import type { HolderShortage } from '../../billing/balances/budgets.ts';
 import { AppError, type ErrorParams } from '../../contract/errors.ts';
-import { formatQuota, type MoneyDetails } from '../../contract/pricing/format.ts';
+import { formatShortage, type MoneyDetails } from '../../contract/pricing/format.ts';
 
-export const shortage = (remain: number, need: number, details: MoneyDetails): ErrorParams => ({
-  remain: formatQuota(remain, details, 'exact'),
-  need: formatQuota(need, details, 'exact'),
-});
+export function shortage(remain: number, need: number, details: MoneyDetails): ErrorParams {
+  const { left, needed } = formatShortage(remain, need, details);
+  return { remain: left, need: needed };
+}
 
 /** Of a budget: money as the site shows it, else numbers. */
 export function budgetRefusal(

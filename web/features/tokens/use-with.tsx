@@ -40,14 +40,6 @@ const codeChoices = (origin: string, key: string, model: string): readonly Choic
     'LangChain',
     `from langchain_openai import ChatOpenAI\n\nmodel = ChatOpenAI(base_url="${origin}/v1", api_key="${key}", model="${model}")\nprint(model.invoke("hi").content)`,
   ),
-  {
-    name: 'Cursor',
-    steps: [
-      { path: 'Settings › Models › OpenAI API Key', text: key },
-      { path: 'Settings › Models › Override OpenAI Base URL', text: `${origin}/v1` },
-      { path: 'Settings › Models › Add model', text: model },
-    ],
-  },
   single(
     'Open WebUI',
     `docker run -d -p 8080:8080 \\\n  -e OPENAI_API_BASE_URL=${origin}/v1 \\\n  -e OPENAI_API_KEY=${key} \\\n  ghcr.io/open-webui/open-webui:main`,
