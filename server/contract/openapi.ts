@@ -11,13 +11,17 @@ type Schema = Readonly<Record<string, unknown>> & {
   readonly required?: readonly string[];
 };
 
-/** A call that an API key makes; what bodies and answers have besides is in the provider's own documents. */
+/** A call that an API key makes, or a program that signs in; what bodies and answers have besides is in the provider's own documents and in the standards. */
 export interface DocumentedCall {
   readonly id: string;
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly summary: Text;
-  readonly body: 'json' | 'form' | 'none';
+  readonly body: 'json' | 'form' | 'urlencoded' | 'none';
+  /** Nobody has to say who calls. */
+  readonly isPublic?: true;
+  /** Where it is an address for browsers: what stands in its query. */
+  readonly query?: readonly string[];
   /** Absent = only the provider's own documents describe it. */
   readonly request?: DocumentedBody;
   /** null = bytes. */
@@ -34,7 +38,7 @@ export interface DocumentInfo {
   readonly language: Language;
   /** Address of the site as the document was asked for. */
   readonly address: string;
-  readonly relay: readonly DocumentedCall[];
+  readonly calls: readonly DocumentedCall[];
 }
 
 /** Fields that are cleaned before they are checked are shown without a type. */
@@ -136,22 +140,28 @@ function operation(row: Endpoint, language: Language) {
   };
 }
 
-const bodyTypes = { json: 'application/json', form: 'multipart/form-data' } as const;
-const relayTag = 'relay';
+const bodyTypes = {
+  json: 'application/json',
+  form: 'multipart/form-data',
+  urlencoded: 'application/x-www-form-urlencoded',
+} as const;
 
-function relayOperation(call: DocumentedCall, language: Language) {
+function callOperation(call: DocumentedCall, language: Language) {
   const plain = { schema: { type: 'object' } };
   const { request = plain, response = plain } = call;
   return {
     operationId: call.id,
-    tags: [relayTag],
+    tags: [call.id.split('.')[0] ?? ''],
     summary: textIn(call.summary, language),
-    'x-access': 'key',
-    security: [{ api_key: [] }],
-    parameters: namesIn(call.path, /\{(\w+)\}/g).map((name) => ({
-      ...{ name, in: 'path', required: true },
-      schema: { type: 'string' },
-    })),
+    'x-access': call.isPublic === true ? 'public' : 'key',
+    security: call.isPublic === true ? [] : [{ api_key: [] }],
+    parameters: [
+      ...namesIn(call.path, /\{(\w+)\}/g).map((name) => ({
+        ...{ name, in: 'path', required: true },
+        schema: { type: 'string' },
+      })),
+      ...(call.query ?? []).map((name) => ({ name, in: 'query', required: true, schema: { type: 'string' } })),
+    ],
     ...(call.body === 'none' ? {} : { requestBody: { content: { [bodyTypes[call.body]]: request } } }),
     responses: {
       200: {
@@ -167,13 +177,13 @@ function relayOperation(call: DocumentedCall, language: Language) {
 }
 
 /** Paths are written without the slash at their end that the server forgives. Calls that only the owner of the data directory may make are not part of it. */
-export function openApi({ version, language, address, relay }: DocumentInfo) {
+export function openApi({ version, language, address, calls }: DocumentInfo) {
   const paths: Record<string, Record<string, unknown>> = {};
   const add = (path: string, method: string, described: unknown): void => {
     const plain = path.replace(/:(\w+)/g, '{$1}').replace(/(?<=.)\/$/, '');
     paths[plain] = { ...paths[plain], [method.toLowerCase()]: described };
   };
-  for (const call of relay) paths[call.path] = { [call.method.toLowerCase()]: relayOperation(call, language) };
+  for (const call of calls) paths[call.path] = { [call.method.toLowerCase()]: callOperation(call, language) };
   for (const row of endpoints as readonly Endpoint[])
     if (row.access !== 'local') add(row.path, row.method, operation(row, language));
   const tags = new Set(Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(tagsOf)));
@@ -186,9 +196,7 @@ export function openApi({ version, language, address, relay }: DocumentInfo) {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: address === '' ? '/' : address }],
-    tags: [...tags]
-      .sort()
-      .map((name) => ({ name, description: name === relayTag ? textIn(relayWords, language) : name })),
+    tags: [...tags].sort().map((name) => ({ name, description: describedTag(name, language) })),
     components: {
       securitySchemes: {
         session: { type: 'apiKey', in: 'cookie', name: 'session' },
@@ -220,9 +228,20 @@ export function openApi({ version, language, address, relay }: DocumentInfo) {
   };
 }
 
-const relayWords: Text = {
-  zh: '用 API 密钥调用模型；请求和响应同各提供商的官方文档',
-  en: "Calls of models with an API key; requests and responses are those of the providers' own documents",
+const tagWords: Readonly<Record<string, Text>> = {
+  relay: {
+    zh: '用 API 密钥调用模型；请求和响应同各提供商的官方文档',
+    en: "Calls of models with an API key; requests and responses are those of the providers' own documents",
+  },
+  program: {
+    zh: '程序登录（RFC 6749、7009、7636、8414、8628）及登录后读取的内容；仅在 agents.sign_in 打开时存在',
+    en: 'Where programs sign in (RFC 6749, 7009, 7636, 8414, 8628) and what they read then; there while agents.sign_in is on',
+  },
 };
+
+function describedTag(name: string, language: Language): string {
+  const text = tagWords[name];
+  return text === undefined ? name : textIn(text, language);
+}
 
 const tagsOf = (described: unknown): readonly string[] => (described as { readonly tags: readonly string[] }).tags;

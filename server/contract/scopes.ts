@@ -4,7 +4,8 @@ import type { Endpoint } from './endpoint.ts';
 /** Areas by the nouns of endpoint ids. What belongs to none is the account itself: no scope reaches it. */
 const areas = {
   channels: ['channel', 'route', 'model', 'virtual_model'],
-  tokens: ['token', 'chat'],
+  // A program that is signed in is one of its user's keys.
+  tokens: ['token', 'chat', 'sign_in'],
   users: ['user', 'second_factor'],
   logs: ['log', 'usage', 'traffic', 'drawing', 'task', 'audit'],
   billing: ['redemption', 'wallet', 'affiliate', 'pricing', 'statement', 'budget', 'invoice', 'link'],
@@ -25,7 +26,7 @@ export const isScope = (text: string): text is Scope => (scopes as readonly stri
 
 /** Calls about the caller's own ways in, and about the whole machine. */
 const ofAccount =
-  /^(user\.(update_self|close_self|access_token|access_token_get)|second_factor\.(?!reset$)\w+|setup\.run|audit\.undo)$/;
+  /^(user\.(update_self|close_self|access_token|access_token_get)|second_factor\.(?!reset$)\w+|sign_in\.(look|decide|authorize)|setup\.run|audit\.undo)$/;
 
 export function areaOf({ id }: Pick<Endpoint, 'id'>): Area | null {
   if (ofAccount.test(id)) return null;

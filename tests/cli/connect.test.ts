@@ -176,7 +176,7 @@ test('who is signed in has no key in a file: Claude Code, Codex and opencode ask
   expect(plugin?.paths).toEqual(['~/.config/opencode/plugin/gateway.js']);
 });
 
-test.each([
+test.each<[string, AgentCredential]>([
   ['a key', keyed],
   ['a command', asked],
   ['the browser', { authorization: 'https://site/oauth/authorize', token: 'https://site/oauth/token' }],

@@ -33,7 +33,7 @@ const ask = async (method: string, path: string, as: Headers, body?: object) =>
 /** By hand: which nouns a scope opens. What stands in none of them is nobody's but the user's own. */
 const nouns: Readonly<Record<string, readonly string[]>> = {
   channels: ['channel', 'route', 'model', 'virtual_model'],
-  tokens: ['token', 'chat'],
+  tokens: ['token', 'chat', 'sign_in'],
   users: ['user', 'second_factor'],
   logs: ['log', 'usage', 'traffic', 'drawing', 'task', 'audit'],
   billing: ['redemption', 'wallet', 'affiliate', 'pricing', 'statement', 'budget', 'invoice', 'link'],
@@ -44,6 +44,9 @@ const never = new Set([
   'user.close_self',
   'user.access_token',
   'user.access_token_get',
+  'sign_in.look',
+  'sign_in.decide',
+  'sign_in.authorize',
   'setup.run',
   'audit.undo',
 ]);

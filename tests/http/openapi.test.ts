@@ -35,7 +35,7 @@ test('every call that goes over the network is in the document, once', async () 
     .filter(({ access }) => access !== 'local')
     .map(({ id, method, path }) => `${id} ${method} ${path.replace(/:(\w+)/g, '{$1}').replace(/\/$/, '')}`);
   const calls = callsOf(document);
-  expect(calls.filter((call) => !call.startsWith('relay.')).sort()).toEqual(rows.sort());
+  expect(calls.filter((call) => !/^(relay|program)\./.test(call)).sort()).toEqual(rows.sort());
   expect(new Set(calls.map((call) => call.split(' ')[0])).size).toBe(calls.length);
   expect(document.paths['/api/token/{id}']?.get).toMatchObject({
     summary: 'One token',
@@ -53,6 +53,30 @@ test('calls of models are in it, with the key that they need', async () => {
   expect(calls.some((call) => call.includes('/pg/'))).toBe(false);
   expect(document.paths['/v1/messages']?.post).toMatchObject({ security: [{ api_key: [] }] });
   expect(document.servers).toEqual([{ url: api.base }]);
+});
+
+test('the addresses that the metadata of sign-ins names are in it, open to all, with what they take', async () => {
+  await api.gateway.option('agents.sign_in', 'true');
+  const answer = await fetch(`${api.base}/.well-known/oauth-authorization-server`, {
+    headers: { 'x-gateway-client-ip': '127.0.0.1' },
+  });
+  const named = Object.entries((await answer.json()) as Record<string, unknown>).flatMap(([name, value]) =>
+    name.endsWith('_endpoint') ? [new URL(String(value)).pathname] : [],
+  );
+  expect(named).toHaveLength(4);
+  const { paths } = await documentOf();
+  for (const path of [...named, '/.well-known/oauth-authorization-server', '/.well-known/opencode']) {
+    const [described] = Object.values(paths[path] ?? {});
+    expect(described, path).toMatchObject({ tags: ['program'], 'x-access': 'public', security: [] });
+  }
+  expect(paths['/oauth/authorize']?.get?.parameters).toContainEqual(
+    expect.objectContaining({ name: 'code_challenge', in: 'query' }),
+  );
+  const content = (path: string) => JSON.stringify(Object.keys(Object(paths[path]?.post).requestBody.content));
+  for (const path of ['/oauth/token', '/oauth/revoke', '/oauth/device_authorization'])
+    expect(content(path)).toContain('x-www-form-urlencoded');
+  for (const path of ['/managed/settings', '/api/oauth/usage'])
+    expect(paths[path]?.get).toMatchObject({ tags: ['program'], security: [{ api_key: [] }] });
 });
 
 test('calls of models say what they take and return, with examples that have every member they need', async () => {

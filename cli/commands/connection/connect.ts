@@ -193,7 +193,10 @@ export const connect: CommandRun = async (context, flags, _first, names) => {
     if (flags.browser === true && names.length === 0 && agent.browserClient === undefined) continue;
     if (isSetUpByHand(agent)) {
       const line = lineFor(agent);
-      const test = context.say(`没有可写的文件，按 ${line} 手动填写`, `it has no file to write: enter what ${line} says`);
+      const test = context.say(
+        `没有可写的文件，按 ${line} 手动填写`,
+        `it has no file to write: enter what ${line} says`,
+      );
       rows.push({ name: agent.name, files: [], test, lines: [] });
       continue;
     }

@@ -4,6 +4,7 @@ import { Role } from '../../contract/enum.ts';
 import { openApi } from '../../contract/openapi.ts';
 import { pricesAge, pricesDate } from '../../contract/pricing/defaults.ts';
 import type { StorageStatus } from '../../contract/storage.ts';
+import { programCalls } from '../program-calls.ts';
 import { relayCalls } from '../relay-calls.ts';
 import type { HandlersOf } from './handlers-of.ts';
 
@@ -67,7 +68,7 @@ export const siteHandlers: HandlersOf<
       // Programs that read it name no language; most of them are not read in Chinese.
       language: input.lang ?? meta.requestLanguage ?? 'en',
       address: meta.origin + meta.basePath,
-      relay: relayCalls,
+      calls: [...relayCalls, ...programCalls],
     }),
   'status.notice': async ({ services }) => services.status.notice(),
   'status.about': async ({ services }) => services.status.about(),
