@@ -6,6 +6,7 @@ import { looseName, readingsOf, shownName, valuesOf } from '../protocols/shared/
 import { termValue } from '../protocols/shared/usage.ts';
 import {
   advisersIn,
+  callsIn,
   type HostedUse,
   hostedByMember,
   hostedByTools,
@@ -129,6 +130,8 @@ export interface RequestedFeatures {
   readonly others: readonly OtherModel[];
   /** Tokens that the provider may give the model to read besides the request. */
   readonly reads: number;
+  /** Calls that give it that: the model reads all there is once more after each. */
+  readonly calls: number;
   /** The whole prompt may be read once more. */
   readonly again: boolean;
 }
@@ -140,6 +143,7 @@ export const noFeatures: RequestedFeatures = {
   hosts: none,
   others: none,
   reads: 0,
+  calls: 0,
   again: false,
 };
 
@@ -161,6 +165,9 @@ interface Collected {
   hosts: string[] | null;
   others: OtherModel[] | null;
   reads: number;
+  calls: number;
+  /** Calls of all tools that it allows by one number; 0 = it names none. */
+  most: number;
   again: boolean;
 }
 
@@ -228,8 +235,10 @@ function collect(object: Members, path: readonly string[], into: Collected): voi
       }
     }
     if (loose === 'messages' || loose === 'input') collectTurns(value, into);
-    const { uses, reads } = loose === 'tools' ? hostedByTools(value) : hostedByMember(loose, value);
+    if (loose === 'maxtoolcalls') into.most = Math.max(into.most, callsIn(value));
+    const { uses, reads, calls } = loose === 'tools' ? hostedByTools(value) : hostedByMember(loose, value);
     into.reads += reads;
+    into.calls += calls;
     into.again ||= readsAgain(loose, value);
     for (const use of uses) {
       into.uses ??= [];
@@ -249,6 +258,15 @@ function collect(object: Members, path: readonly string[], into: Collected): voi
 /** Each is a line of the bill. */
 const maxUses = 128;
 
+/** More calls than are usual, whichever tool they are of. */
+function allowCalls(into: Collected): void {
+  const { most } = into;
+  into.reads = (into.reads / into.calls) * most;
+  into.calls = most;
+  into.uses =
+    into.uses?.map((use) => (use.listed ? { ...use, max: Math.max(use.max, use.units * most) } : use)) ?? null;
+}
+
 /** A body is looked through once, however often it is tried. */
 const read = new WeakMap<Members, RequestedFeatures>();
 
@@ -256,9 +274,13 @@ const read = new WeakMap<Members, RequestedFeatures>();
 export function featuresIn(body: Members): RequestedFeatures {
   const found = read.get(body);
   if (found !== undefined) return found;
-  const into: Collected = { modifiers: null, uses: null, hosts: null, others: null, reads: 0, again: false };
+  const into: Collected = {
+    ...{ modifiers: null, uses: null, hosts: null, others: null },
+    ...{ reads: 0, calls: 0, most: 0, again: false },
+  };
   collect(body, none, into);
-  const { modifiers, uses, hosts, others, reads, again } = into;
+  if (into.most > into.calls && into.calls > 0) allowCalls(into);
+  const { modifiers, uses, hosts, others, reads, calls, again } = into;
   if ((uses !== null && uses.length > maxUses) || (others !== null && others.length > maxUses))
     throw new AppError('body_invalid', { detail: `no more than ${maxUses} tools of the provider` });
   const requested =
@@ -270,6 +292,7 @@ export function featuresIn(body: Members): RequestedFeatures {
           hosts: hosts ?? none,
           others: others ?? none,
           reads,
+          calls,
           again,
         };
   read.set(body, requested);

@@ -440,16 +440,22 @@ describe('what the provider gives the model to read is held for', () => {
     ['gpt-5-codex', '/v1/responses', { type: 'web_search' }],
     ['claude-sonnet-4-5', '/v1/messages', { type: 'web_search_20250305', name: 'web_search', max_uses: 8 }],
     ['claude-opus-4-6', '/v1/messages', { type: 'web_search_20250305', name: 'web_search', max_uses: 8 }],
-  ])('an agent that may always search works with a dollar: %s', async (model, path, tool) => {
-    await gateway.close();
-    gateway = await createTestGateway({ quota: flat(1) });
-    await gateway.channel(upstream.url, { type: path === '/v1/messages' ? 14 : 1, models: model });
-    upstream.script((reply) => sendJson(reply, path === '/v1/messages' ? message : response()));
-    const words = 'word '.repeat(10_000);
-    const said =
-      path === '/v1/messages' ? { max_tokens: 32_000, messages: [{ role: 'user', content: words }] } : { input: words };
-    expect((await ask(path, { model, ...said, tools: [tool] })).status).toBe(200);
-  });
+  ])(
+    'an agent that may always search works with a dollar, at the provider’s own address: %s',
+    async (model, path, tool) => {
+      await gateway.close();
+      const answer = path === '/v1/messages' ? message : response();
+      const upstreamFetch = (async () => Response.json(answer)) as unknown as typeof fetch;
+      gateway = await createTestGateway({ quota: flat(1), upstreamFetch });
+      await gateway.channel('', { type: path === '/v1/messages' ? 14 : 1, models: model });
+      const words = 'word '.repeat(10_000);
+      const said =
+        path === '/v1/messages'
+          ? { max_tokens: 32_000, messages: [{ role: 'user', content: words }] }
+          : { input: words };
+      expect((await ask(path, { model, ...said, tools: [tool] })).status).toBe(200);
+    },
+  );
 
   test('a summary of the conversation reads all of it again', async () => {
     await claude();

@@ -8,6 +8,8 @@ let gateway: TestGateway;
 let bodies: Readonly<Record<string, unknown>>[];
 /** Searches that the next answer makes. */
 let searches: number;
+/** Pieces of the next answer that is streamed, each when it is asked for. */
+let pieces: (() => Promise<string>)[];
 
 afterEach(async () => {
   expect(await gateway.verify()).toEqual([]);
@@ -16,11 +18,13 @@ afterEach(async () => {
 
 const model = 'gpt-5';
 const long = 'some words of a long prompt '.repeat(2858);
-const tokens = 20_000;
+let tokens = 20_000;
 
 async function begin() {
   bodies = [];
+  tokens = 20_000;
   searches = 0;
+  pieces = [];
   const upstreamFetch = async (_url: string, init?: { readonly body?: unknown }) => {
     const { body } = init ?? {};
     bodies.push(JSON.parse(typeof body === 'string' ? body : Buffer.from(body as Uint8Array).toString()));
@@ -30,15 +34,27 @@ async function begin() {
       ...{ id: `ws_${at}`, type: 'web_search_call', status: 'completed' },
       action: { type: 'search', query: 'words' },
     }));
-    return Response.json({
+    const whole = {
       ...{ id: 'r', object: 'response', created_at: 1, model, status: 'completed', output: [...made, message] },
       usage: {
         ...{ input_tokens: tokens + 100, output_tokens: 20, total_tokens: tokens + 120 },
         ...{ input_tokens_details: { cached_tokens: cached }, output_tokens_details: { reasoning_tokens: 0 } },
       },
-    });
+    };
+    if (bodies.at(-1)?.stream !== true) return Response.json(whole);
+    async function* frames() {
+      for (const piece of pieces)
+        yield frame({ type: 'response.output_text.delta', output_index: 0, item_id: 'm', delta: await piece() });
+      yield frame({ type: 'response.completed', response: whole });
+    }
+    return new Response(ReadableStream.from(frames()), { headers: { 'content-type': 'text/event-stream' } });
   };
-  gateway = await createTestGateway({ quota: 2_000_000, upstreamFetch: upstreamFetch as unknown as typeof fetch });
+  const frame = (event: { readonly type: string } & object) =>
+    new TextEncoder().encode(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  gateway = await createTestGateway({
+    ...{ quota: 2_000_000, limits: { checkpointMs: 0 } },
+    upstreamFetch: upstreamFetch as unknown as typeof fetch,
+  });
   await gateway.channel('', { type: 1, models: model });
   const { memory } = gateway.balances.money;
   const { user } = gateway.balances.account(gateway.userId, 0);
@@ -100,4 +116,34 @@ test('it is not proven where a tool reads as much as it likes', async () => {
   await gateway.ledger.drain();
   leave(forOneSearch);
   expect((await turn({ tools })).status).toBe(429);
+});
+
+test('a stream that may search is not cut while what it owes is its cached prompt at the price of the cache, and holds for what it delivers', async () => {
+  const { turn, leave } = await begin();
+  // Four times as long: 50,000 at its full price, 5,000 from the cache and as much once more.
+  const input = [long.repeat(4), 'go on'].map((content) => ({ role: 'user', content }));
+  tokens = 80_000;
+  for (let times = 0; times < 2; times++) expect((await turn({ input })).status).toBe(200);
+  await gateway.ledger.drain();
+  leave(30_000);
+  const available = () => gateway.balances.account(gateway.userId, 0).available();
+  const held: number[] = [];
+  const piece = (delta: string) => async () => {
+    // What was delivered before is looked at.
+    await new Promise((done) => setImmediate(done));
+    held.push(30_000 - available());
+    return delta;
+  };
+  pieces = ['some ', 'words '.repeat(100), 'of it'].map(piece);
+  const text = await (await turn({ input, stream: true, max_output_tokens: 1000 })).text();
+  expect(text).toContain('response.completed');
+  expect(bodies.at(-1)?.max_tool_calls).toBe(1);
+  for (const hold of held) {
+    // Both readings of the prompt, and the search with what it finds.
+    expect(hold).toBeGreaterThan(2 * 5000 + 11_250);
+    expect(hold).toBeLessThanOrEqual(30_000);
+  }
+  expect(held.at(-1)).toBeGreaterThanOrEqual(held[0] ?? 0);
+  await gateway.ledger.drain();
+  expect((await gateway.logs())[0]?.endReason).not.toBe('quota_cut');
 });

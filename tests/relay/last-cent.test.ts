@@ -350,7 +350,7 @@ test.each([
   ['whose prompt its provider may read once more', { context_management: { edits: [{ type: 'compact_20260112' }] } }],
   ['that may search', { tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 1 }] }],
 ])('all is held of a turn %s', async (_name, members) => {
-  const send = await begin({ quota: 200_000 });
+  const send = await begin({ quota: 2_000_000 });
   await (await send(turn(members))).text();
   leave(20_000);
   expect((await send(turn(members))).status).toBe(refused);

@@ -59,21 +59,23 @@ const responses = async (tools: readonly object[], more: object = {}) => {
   return gateway.send(key, '/v1/responses', { model: 'gpt-4.1', input: 'hi', max_output_tokens: 100, tools, ...more });
 };
 
-/** Tokens and fee of one search. */
+/** Tokens and fee of one search. What was found is read again after each further one. */
 const each = 15_000;
+const two = 3 * 10_000 + 2 * 5000;
+const five = 15 * 10_000 + 5 * 5000;
 
 test('a balance that does not carry five searches has as many as leave half of it, and holds for these', async () => {
   await start(1_000_000, anthropic);
   await messages([own, search]);
   expect(sent[0]?.body.tools).toEqual([own, search]);
-  expect(sent[0]?.held).toBeGreaterThan(5 * each);
-  expect(sent[0]?.held).toBeLessThan(5.1 * each);
+  expect(sent[0]?.held).toBeGreaterThan(five);
+  expect(sent[0]?.held).toBeLessThan(1.04 * five);
   await gateway.close();
-  await start(4.2 * each, anthropic);
+  await start(2.2 * two, anthropic);
   expect((await messages([own, search])).status).toBe(200);
   expect(sent[0]?.body).toMatchObject({ max_tokens: 100, tools: [own, { ...search, max_uses: 2 }] });
-  expect(sent[0]?.held).toBeGreaterThan(2 * each);
-  expect(sent[0]?.held).toBeLessThan(2.1 * each);
+  expect(sent[0]?.held).toBeGreaterThan(two);
+  expect(sent[0]?.held).toBeLessThan(1.1 * two);
 });
 
 test('the request that is limited keeps every byte of its other members, and what its tools say', async () => {
@@ -87,18 +89,18 @@ test('the request that is limited keeps every byte of its other members, and wha
 });
 
 test('a limit of the client that is lower stays, and lowers no hold', async () => {
-  await start(6 * each, anthropic);
+  await start(1.2 * five, anthropic);
   await messages([{ ...search, max_uses: 1 }]);
-  expect(sent[0]?.held).toBeGreaterThan(5 * each);
+  expect(sent[0]?.held).toBeGreaterThan(five);
   await gateway.close();
-  await start(4.2 * each, anthropic);
+  await start(2.2 * two, anthropic);
   await messages([{ ...search, max_uses: 1 }]);
   expect(sent[0]?.body.tools).toEqual([{ ...search, max_uses: 1 }]);
-  expect(sent[0]?.held).toBeGreaterThan(2 * each);
+  expect(sent[0]?.held).toBeGreaterThan(two);
 });
 
 test('where one search takes nearly all, the answer is shortened besides; a refusal names what one search and the shortest answer take', async () => {
-  await start(each + 900, anthropic);
+  await start(each + 2000, anthropic);
   expect((await messages([search], { max_tokens: 4000 })).status).toBe(200);
   expect(sent[0]?.body.tools).toEqual([{ ...search, max_uses: 1 }]);
   expect(sent[0]?.body.max_tokens).toBeLessThan(300);
@@ -118,22 +120,95 @@ test('where one search takes nearly all, the answer is shortened besides; a refu
 });
 
 test('Responses are limited by the number of calls of the whole request', async () => {
-  await start(4.2 * each, openai);
+  await start(2.2 * two, openai);
   expect((await responses([{ type: 'web_search' }])).status).toBe(200);
   expect(sent[0]?.body).toMatchObject({ max_tool_calls: 2, tools: [{ type: 'web_search' }] });
-  expect(sent[0]?.held).toBeLessThan(2.1 * each);
+  expect(sent[0]?.held).toBeLessThan(1.1 * two);
   await responses([{ type: 'web_search' }], { max_tool_calls: 1 });
   expect(sent[1]?.body.max_tool_calls).toBe(1);
 });
 
-test('today’s hold stays where the window is smaller than what is looked up', async () => {
-  // Five fees, and 8,192 tokens to read.
-  await start(2 * each, anthropic);
-  expect((await messages([search], { model: 'gpt-4' })).status).toBe(429);
-  await gateway.close();
-  await start(2.5 * each, anthropic);
+test('a window that is smaller than what is looked up bounds each reading of it, and fewer are asked for as elsewhere', async () => {
+  // Five fees, and 8,192 tokens to read after each.
+  const all = 6 * 8192 + 5 * 5000;
+  await start(Math.ceil(1.1 * all), anthropic);
   expect((await messages([search], { model: 'gpt-4' })).status).toBe(200);
   expect(sent[0]?.body.tools).toEqual([search]);
+  expect(sent[0]?.held).toBeGreaterThan(5 * 8192 + 5 * 5000);
+  expect(sent[0]?.held).toBeLessThan(all + 200);
+  await gateway.close();
+  await start(2 * each, anthropic);
+  expect((await messages([search], { model: 'gpt-4' })).status).toBe(200);
+  expect(sent[0]?.body.tools).toEqual([{ ...search, max_uses: 1 }]);
+});
+
+const long = 'word '.repeat(20_000);
+const longTurn = { messages: [{ role: 'user', content: long }] };
+const fetching = { type: 'web_fetch_20250910', name: 'web_fetch', max_uses: 12 };
+const remote = { type: 'mcp', server_label: 'x', server_url: 'https://x.example' };
+const picture = { type: 'image', source: { type: 'url', url: 'https://x.example/a.png' } };
+test.each<readonly [string, number, ChannelFields, () => Promise<Response>]>([
+  ['as many searches as its tool names', 12, anthropic, () => messages([{ ...search, max_uses: 12 }], longTurn)],
+  ['five where none are named', 5, anthropic, () => messages([search], longTurn)],
+  [
+    'those of two searches',
+    8 + 5,
+    anthropic,
+    () =>
+      messages(
+        [
+          { ...search, max_uses: 8 },
+          { ...search, name: 'other' },
+        ],
+        longTurn,
+      ),
+  ],
+  ['pages that are fetched', 12, anthropic, () => messages([fetching], longTurn)],
+  ['five calls of a server of the caller\u2019s', 5, openai, () => responses([remote], { input: long })],
+  [
+    'as many calls as the request names for all its tools',
+    12,
+    openai,
+    () => responses([{ type: 'web_search' }], { input: long, max_tool_calls: 12 }),
+  ],
+  [
+    'so many in another spelling',
+    12,
+    openai,
+    () => responses([{ type: 'web_search' }, { type: 'file_search' }], { input: long, maxToolCalls: 12 }),
+  ],
+])('a prompt is held for once more after each call: %s', async (_name, calls, fields, asked) => {
+  await start(10_000_000, fields);
+  expect((await asked()).status).toBe(200);
+  // What was found by then is read each time as well, a thousand tokens a call.
+  expect(sent[0]?.held).toBeGreaterThan((calls + 1) * 20_000 + (calls * (calls + 1) * 1000) / 2);
+  // All that they may find is a part of it: no more than if each had found a tenth of the window.
+  expect(sent[0]?.held).toBeLessThan((calls + 1) * (110_000 + 1_047_576 / 5));
+});
+
+test('a picture of the prompt is held for once more after each call too', async () => {
+  await start(10_000_000, anthropic);
+  const withPicture = { messages: [{ role: 'user', content: [picture] }] };
+  for (const tools of [[], [search]]) for (const more of [{}, withPicture]) await messages(tools, more);
+  const [plain = 0, pictured = 0, searched = 0, both = 0] = sent.map(({ held }) => held);
+  expect(pictured).toBeGreaterThan(plain);
+  expect(both - searched).toBeGreaterThanOrEqual(5.9 * (pictured - plain));
+});
+
+test('a number of calls where nothing is looked up holds nothing', async () => {
+  await start(10_000_000, openai);
+  await responses([], { max_tool_calls: 100 });
+  expect(sent[0]?.held).toBeLessThan(2000);
+});
+
+test('of many searches that are named as many are asked for as the balance carries', async () => {
+  await start(1_000_000, anthropic);
+  expect((await messages([{ ...search, max_uses: 100 }], longTurn)).status).toBe(200);
+  const [tool] = (sent[0]?.body.tools ?? []) as readonly { readonly max_uses: number }[];
+  expect(tool?.max_uses).toBeGreaterThan(2);
+  expect(tool?.max_uses).toBeLessThan(20);
+  expect(sent[0]?.held).toBeLessThanOrEqual(1_000_000);
+  expect(sent[0]?.held).toBeGreaterThan(((tool?.max_uses ?? 0) + 1) * 20_000);
 });
 
 const fetched = { type: 'web_fetch_20250910', name: 'web_fetch', max_uses: 1, max_content_tokens: 100 };

@@ -123,8 +123,8 @@ export const hostedNames: readonly string[] = [...Object.keys(members), 'mcpserv
 /** What a member of a request, or of an object in it, asks for. @param name its loose name. */
 export function hostedByMember(name: string, value: unknown): Hosted {
   const uses = Object.hasOwn(members, name) ? (members[name]?.(value) ?? none) : none;
-  if (uses.length > 0) return { uses, reads: defaultCalls * searchTokens };
-  return name === 'mcpservers' && listed(value).length > 0 ? { uses, reads: endless } : noneHosted;
+  if (uses.length > 0) return { uses, reads: defaultCalls * searchTokens, calls: callsOf(uses) };
+  return name === 'mcpservers' && listed(value).length > 0 ? { uses, reads: endless, calls: defaultCalls } : noneHosted;
 }
 
 /** Of OpenRouter's preferences the ones that narrow the choice for the sake of privacy, or lower the price. */
@@ -213,7 +213,7 @@ const googleTools: Readonly<Record<string, readonly HostedUse[]>> = {
   retrieval: [use('vertex_search', { max: 1 })],
 };
 
-/** What these give the model to read, and the bill counts; of the others nothing. */
+/** What these give the model to read, and the bill counts; of the others nothing. It counts its prompt once. Source: https://ai.google.dev/gemini-api/docs/url-context */
 const googleReads: Readonly<Record<string, number>> = { urlcontext: endless, filesearch: endless, retrieval: endless };
 
 function googleSearch(): readonly HostedUse[] {
@@ -334,14 +334,14 @@ function builtinFunctions(tool: Json): readonly HostedUse[] {
 }
 
 function typed(type: string, bounds: ToolBounds): Hosted {
-  if (type === 'builtin_function') return { uses: builtinFunctions(bounds.tool), reads: 0 };
+  if (type === 'builtin_function') return { uses: builtinFunctions(bounds.tool), reads: 0, calls: 0 };
   const found = types.find((row) => row.type.test(type));
   // Fewer than usual are held for by no word of the client's: few hosts heed it, and translations leave it out.
   const limit = bounds.calls;
   const calls = Math.max(limit, defaultCalls);
-  if (found === undefined) return { uses: [use(nameOf(type), { listed: true })], reads: calls * searchTokens };
+  if (found === undefined) return { uses: [use(nameOf(type), { listed: true })], reads: calls * searchTokens, calls };
   if (found.tool === null || (found.tool === 'shell' && bounds.isLocalShell))
-    return found.reads === undefined ? noneHosted : { uses: none, reads: found.reads };
+    return found.reads === undefined ? noneHosted : { uses: none, reads: found.reads, calls };
   const reads = calls * Math.max(found.reads ?? searchTokens, resultTokens * bounds.fileResults);
   const most = found.row?.max ?? defaultCalls;
   const { units: usual = 1 } = found.row ?? {};
@@ -350,7 +350,8 @@ function typed(type: string, bounds: ToolBounds): Hosted {
   const reserved = { units, max: Math.max((most * units) / usual, limit * units) };
   const memory = found.row === container ? bounds.memory : '';
   const variant = memory === '' ? {} : { instead: [found.tool] };
-  return { uses: [use(`${found.tool}${memory}`, { listed: true, ...found.row, ...reserved, ...variant })], reads };
+  const uses = [use(`${found.tool}${memory}`, { listed: true, ...found.row, ...reserved, ...variant })];
+  return { uses, reads, calls: reads === 0 ? 0 : calls };
 }
 
 /** What a provider is asked to do. */
@@ -358,15 +359,23 @@ export interface Hosted {
   readonly uses: readonly HostedUse[];
   /** Tokens that it gives the model to read. */
   readonly reads: number;
+  /**
+   * Calls that give it something: after each the model reads its prompt once more, and all that was found by then. Source:
+   * https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool ("in search iterations executed during a single turn")
+   */
+  readonly calls: number;
 }
 
-const noneHosted: Hosted = { uses: none, reads: 0 };
+const noneHosted: Hosted = { uses: none, reads: 0, calls: 0 };
+
+const callsOf = (uses: readonly HostedUse[]): number =>
+  uses.reduce((sum, { max: most, units }) => sum + Math.ceil(most / Math.max(1, units)), 0);
 
 function google(name: string): Hosted {
   const found = guardedLookup(googleTools, looseName(name));
   return found === undefined
-    ? { uses: [use(nameOf(name), { listed: true })], reads: defaultCalls * searchTokens }
-    : { uses: found, reads: guardedLookup(googleReads, looseName(name)) ?? 0 };
+    ? { uses: [use(nameOf(name), { listed: true })], reads: defaultCalls * searchTokens, calls: defaultCalls }
+    : { uses: found, reads: guardedLookup(googleReads, looseName(name)) ?? 0, calls: 0 };
 }
 
 /** Whether a summary is wanted when the conversation gets long: it is written from all of it, in a call of its own. Source: https://platform.claude.com/docs/en/build-with-claude/compaction */
@@ -379,10 +388,14 @@ export const readsAgain = (name: string, value: unknown): boolean =>
 /** Names by which a tool without a type is known as the client's own. */
 const ownNames: ReadonlySet<string> = new Set(['name', 'function', 'inputschema', 'parameters', 'toolspec']);
 
+/** Calls of all tools that a request allows by one number, at most. */
+export const callsIn = (value: unknown): number => dearest([unitsIn({ value, place: 'max_tool_calls' })], 0);
+
 /** What a list of tools asks for. @param value the member `tools`. */
 export function hostedByTools(value: unknown): Hosted {
   let found: HostedUse[] | null = null;
   let reads = 0;
+  let calls = 0;
   for (const item of listed(value)) {
     const tool = record(item);
     if (tool === null) continue;
@@ -416,12 +429,13 @@ export function hostedByTools(value: unknown): Hosted {
     else if (isGoogle) all.push(...googleBeside(tool, types));
     for (const hosted of all) {
       reads += hosted.reads;
+      calls += hosted.calls;
       if (hosted.uses.length === 0) continue;
       found ??= [];
       for (const use of hosted.uses) found.push(use);
     }
   }
-  return found === null && reads === 0 ? noneHosted : { uses: found ?? none, reads };
+  return found === null && reads === 0 ? noneHosted : { uses: found ?? none, reads, calls };
 }
 
 const isType = (key: string): boolean => looseName(key) === 'type';

@@ -106,10 +106,9 @@ export class Evidence {
     if (known === null && factor >= mostPerCounted) return null;
     const base = counts === null || factor >= mostPerCounted ? plan.estimate : calibrated(subject, counts.all, factor);
     const { maxTokens, answer } = plan.estimate;
-    const most = base.promptTokens - base.found;
-    const own = known === null ? most : Math.min(most, known.most + restTokens(known, counts, factor));
-    const cached = Math.min(own, known?.read ?? 0);
-    const size = withSearchesOf({ ...base, promptTokens: own + base.found, cached, maxTokens, answer }, plan);
+    const own = known === null ? base.own : Math.min(base.own, known.most + restTokens(known, counts, factor));
+    const cached = Math.min(own, known?.read ?? 0) * (1 + base.rereads);
+    const size = withSearchesOf({ ...base, own, cached, maxTokens, answer }, plan);
     return size.reserveAmount >= plan.max ? null : { size, channel, key, mayGrow };
   }
 

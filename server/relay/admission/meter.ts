@@ -57,10 +57,14 @@ export interface Estimate extends ReserveSize {
   readonly prices: Prices;
   /** Quota. */
   readonly reserveAmount: number;
-  /** Of the prompt's tokens, those that the provider may look up for the model to read. */
+  /** Tokens of the words that it is sent, read once. */
+  readonly own: number;
+  /** How often these are read once more, after calls of tools; so are media and files. */
+  readonly rereads: number;
+  /** Of the prompt's tokens, those that the provider may look up for the model to read, each as often as it is read. */
   readonly found: number;
-  /** How often its own prompt is read besides, after each call of a tool: for what is likely, where nothing else covers it. */
-  readonly rereads?: number;
+  /** Tokens that its model reads at once, at most; Infinity = it is not known. */
+  readonly window: number;
   /** Tokens of the prompt as usual text has them. */
   readonly fallback: number;
   /** Where the length of the answer can be limited. */
@@ -77,12 +81,20 @@ export interface OtherCost extends OtherModel {
 const noOthers: readonly OtherCost[] = [];
 
 /** Quota that a request of this size costs at most, with all models that may work on it. */
-function reserveAll(prices: Prices, size: ReserveSize, others: readonly OtherCost[]): number {
+function reserveAll(
+  prices: Prices,
+  size: ReserveSize & Pick<Estimate, 'own' | 'found'>,
+  others: readonly OtherCost[],
+): number {
   let sum = reserveEstimate(prices, size);
   for (const { prices: own, calls, writes, most = 0 } of others)
     sum +=
       calls *
-      reserveEstimate(own, { ...size, cached: 0, toolCalls: {}, maxTokens: Math.max(writes ?? size.maxTokens, most) });
+      reserveEstimate(own, {
+        ...size,
+        ...{ promptTokens: size.own + size.found, cached: 0, toolCalls: {} },
+        maxTokens: Math.max(writes ?? size.maxTokens, most),
+      });
   return sum;
 }
 
@@ -167,19 +179,61 @@ export function estimate(
   const context = contextOf(parsed, answer.model, { words, reads: requested.reads });
   const own = Math.min(words, context);
   // What the provider looks up is read besides.
-  const most = Number.isFinite(context) ? context : defaultContext;
-  const found = Math.min(requested.reads, most) + (requested.again ? own : 0);
-  const size: ReserveSize = {
-    promptTokens: own + found,
-    media: mediaWithin(prompt, context, answer.model),
-    files: filesWithin(prompt, own, context),
+  const { calls: rereads } = requested;
+  const found = foundIn({ own, window: context }, requested);
+  const size = {
+    ...{ own, rereads, found, window: context },
+    promptTokens: own * (1 + rereads) + found,
+    media: timesMedia(mediaWithin(prompt, context, answer.model), 1 + rereads),
+    files: filesWithin(prompt, own, context) * (1 + rereads),
     caches: prompt.caches,
     maxTokens: (answer.tokens + answer.thought) * answer.choices,
     hasAudio: (prompt.features & Feature.sound) !== 0 && hasAudio(body),
     toolCalls: route.toolCallsFor(requested),
   };
   const reserveAmount = reserveAll(perAnswer, size, others);
-  return { ...size, prices: perAnswer, reserveAmount, found, fallback, answer, others };
+  return { ...size, prices: perAnswer, reserveAmount, fallback, answer, others };
+}
+
+type Lookups = Pick<RequestedFeatures, 'reads' | 'calls' | 'again'>;
+
+/**
+ * Tokens that are read besides the own ones: after each call all that was found by then, within what the model reads at once.
+ * What has no bound, such as a page, takes the window once.
+ */
+function foundIn({ own, window }: Pick<Estimate, 'own' | 'window'>, { reads, calls, again }: Lookups): number {
+  const summary = again ? own : 0;
+  const isKnown = Number.isFinite(window);
+  if (calls === 0 || reads === Number.POSITIVE_INFINITY)
+    return Math.min(reads, isKnown ? window : defaultContext) + summary;
+  const each = reads / calls;
+  const room = isKnown ? window - own : defaultContext;
+  const growing = Math.min(calls, Math.floor(room / each));
+  return (each * growing * (growing + 1)) / 2 + (calls - growing) * room + summary;
+}
+
+const timesMedia = (media: Media, times: number): Media =>
+  media === noMedia || times === 1
+    ? media
+    : Object.fromEntries(Object.entries(media).map(([name, tokens]) => [name, tokens * times]));
+
+/** The same request where its tools are called another number of times. */
+export function withLookups(
+  size: Estimate,
+  requested: Lookups,
+  toolCalls: NonNullable<ReserveSize['toolCalls']>,
+): Estimate {
+  const { own, rereads, media = noMedia, files = 0, cached = 0 } = size;
+  const { calls } = requested;
+  const found = foundIn(size, requested);
+  const times = (tokens: number): number => (tokens / (1 + rereads)) * (1 + calls);
+  const looked: Estimate = {
+    ...size,
+    ...{ rereads: calls, found, toolCalls },
+    ...{ promptTokens: own * (1 + calls) + found, cached: times(cached), files: times(files) },
+    media: rereads === calls ? media : timesMedia(timesMedia(media, 1 / (1 + rereads)), 1 + calls),
+  };
+  return { ...looked, reserveAmount: reserveFor(looked, looked.maxTokens) };
 }
 
 /** Where a call has a price, whatever is done several times costs it as often. */
@@ -317,7 +371,10 @@ const sized = (prices: Prices, size: ReserveSize, fallback = size.promptTokens):
   ...size,
   prices,
   reserveAmount: reserveEstimate(prices, size),
+  own: size.promptTokens,
+  rereads: 0,
   found: 0,
+  window: Number.POSITIVE_INFINITY,
   fallback,
   answer: null,
   others: noOthers,

@@ -535,9 +535,13 @@ export class Reservation {
   /** Tokens of the prompt as they are likely to be billed: of usual text, without what evidence says to be read from a cache. */
   get likelyPrompt(): Pick<Usage, 'input' | 'cacheRead'> {
     const all = Math.ceil(this.plan.promptTokens);
-    const { cached = 0, rereads = 0 } = this.likelyCost?.size ?? {};
-    const cacheRead = Math.min(all, cached / (1 + rereads));
-    return { input: all - cacheRead, cacheRead };
+    const { likelyCost } = this;
+    if (likelyCost === null) return { input: all, cacheRead: 0 };
+    const { cached = 0, rereads, found, maxTokens } = likelyCost.size;
+    // As evidence has them, where that is less than usual text of that length takes.
+    const read = Math.min(all, Math.ceil((mostTokens(likelyCost.size) - maxTokens - found) / (1 + rereads)));
+    const cacheRead = Math.min(read, Math.ceil(cached / (1 + rereads)));
+    return { input: read - cacheRead, cacheRead };
   }
 
   /** The target is not tried: for the trace and the log row. */

@@ -12,7 +12,7 @@ import { keepsLimit } from '../../routing/offers.ts';
 import { callDetails } from '../../routing/protocol.ts';
 import { editMembers, outline } from '../intake/json-text.ts';
 import { exactBody, type ParsedRequest } from '../intake/parsed-request.ts';
-import { type Estimate, reserveFor } from './meter.ts';
+import { type Estimate, reserveFor, withLookups } from './meter.ts';
 import type { Plan } from './plan.ts';
 
 /** The one search of a request, and all that is read and sold for it. */
@@ -28,21 +28,20 @@ interface Search {
 }
 
 /** @returns null where anything else is looked up for the request, or its host does not heed a limit. */
-function searchIn(parsed: ParsedRequest, { requested, estimate, settings }: Plan): Search | null {
+function searchIn(parsed: ParsedRequest, { requested, settings }: Plan): Search | null {
   const limit = codecFor(parsed.protocol).definition.searchLimit;
   const { tools } = parsed.body;
   if (limit === undefined || parsed.json === null || !Array.isArray(tools) || requested.again || settings.passThrough)
     return null;
   const [use] = requested.uses;
   if (use === undefined || requested.uses.length > 1) return null;
-  // A window that is smaller than what is looked up bounds it already.
-  if (requested.reads === 0 || requested.reads > (estimate.answer?.model.context ?? 0)) return null;
+  if (requested.calls === 0 || requested.reads === Number.POSITIVE_INFINITY) return null;
   const at = tools.findIndex((tool) => hostedByTools([tool]).uses.length > 0);
   const tool = record(tools[at]);
   if (tool === null || typeof tool.type !== 'string' || !limit.type.test(tool.type)) return null;
   // All that is read is this search's, by its one spelling.
   const hosted = hostedByTools([tool]);
-  if (hosted.reads !== requested.reads) return null;
+  if (hosted.reads / hosted.calls !== requested.reads / requested.calls) return null;
   const place = limit.inTool ? tool : parsed.body;
   const loose = looseName(limit.member);
   if (Object.keys(place).some((name) => name !== limit.member && looseName(name) === loose)) return null;
@@ -70,15 +69,10 @@ function planWith(plan: Plan, { calls: before }: Search, calls: number): Plan {
   const { estimate } = plan;
   const reads = Math.ceil((plan.requested.reads / before) * calls);
   const uses = plan.requested.uses.map((use) => ({ ...use, max: use.units * calls }));
-  const requested = { ...plan.requested, reads, uses };
-  const size: Estimate = {
-    ...estimate,
-    promptTokens: estimate.promptTokens - plan.requested.reads + reads,
-    found: estimate.found - plan.requested.reads + reads,
-    toolCalls: plan.route.toolCallsFor(requested),
-  };
-  const reserveAmount = reserveFor(size, size.maxTokens);
-  return { ...plan, requested, estimate: { ...size, reserveAmount }, reserveAmount, max: reserveAmount };
+  const requested = { ...plan.requested, reads, uses, calls };
+  const fewer = withLookups(estimate, requested, plan.route.toolCallsFor(requested));
+  const { reserveAmount } = fewer;
+  return { ...plan, requested, estimate: fewer, reserveAmount, max: reserveAmount };
 }
 
 /** The same request with that limit written into it. */
@@ -119,18 +113,9 @@ export function fewestSearches(parsed: ParsedRequest, plan: Plan): Estimate {
 const hasHeeding = (parsed: ParsedRequest, plan: Plan): boolean =>
   plan.candidates.filter((channel) => heeds(channel, parsed, plan)).length > 0;
 
-/** After each call of a tool that looks something up, the model reads its prompt once more, from the cache where it came from there. */
-const rereadsOf = ({ uses, reads }: Plan['requested']): number =>
-  reads === 0 ? 0 : uses.reduce((sum, { max, units }) => sum + Math.ceil(max / Math.max(1, units)), 0);
-
 /** What a request is likely to cost with what its plan looks up. */
-export function withSearchesOf(likely: Estimate, { requested, estimate: { found, toolCalls } }: Plan): Estimate {
-  const rereads = rereadsOf(requested);
-  const times = (tokens: number) => (tokens / (1 + (likely.rereads ?? 0))) * (1 + rereads);
-  const promptTokens = times(likely.promptTokens - likely.found) + found;
-  const size: Estimate = { ...likely, promptTokens, cached: times(likely.cached ?? 0), rereads, found, toolCalls };
-  return { ...size, reserveAmount: reserveFor(size, size.maxTokens) };
-}
+export const withSearchesOf = (likely: Estimate, { requested, estimate: { toolCalls = {} } }: Plan): Estimate =>
+  withLookups(likely, requested, toolCalls);
 
 /**
  * The same request with the most searches that leave as much for the rest of it, one at least.
