@@ -60,6 +60,16 @@ export function createAlertsRepository({ query }: Database) {
       // A day at least: before that nothing is known to be usual.
       return { spent: Math.max(last.quota, current.quota), baseline: hours < 24 ? 0 : week.quota / hours };
     },
+    /** Quota of hours in which any was used, the earliest first. */
+    spendByHour: (from: number, to: number): Promise<{ readonly hour_at: number; readonly quota: number }[]> =>
+      query
+        .selectFrom('usage_hours')
+        .select((eb) => ['hour_at', sql<number>`CAST(${eb.fn.sum('quota')} AS BIGINT)`.as('quota')])
+        .where('hour_at', '>=', from)
+        .where('hour_at', '<', to)
+        .groupBy('hour_at')
+        .orderBy('hour_at')
+        .execute(),
     /** Access tokens and API keys of administrators that end between two times. */
     expiring: async (from: number, to: number): Promise<ExpiringItem[]> => {
       const rows = await query

@@ -13,6 +13,14 @@ export interface KeySpend {
 const hourSeconds = 3600;
 const consume = 2;
 
+export interface FrozenKey {
+  readonly id: number;
+  readonly name: string;
+  readonly username: string;
+  /** Epoch seconds. */
+  readonly frozen_at: number;
+}
+
 export function createKeySpendRepository(database: Database) {
   const { query } = database;
   const { query: reading } = forReading(database);
@@ -78,11 +86,11 @@ export function createKeySpendRepository(database: Database) {
       return numUpdatedRows > 0n;
     },
     /** Those that are stopped. @param from epoch seconds. */
-    frozenSince: (from: number): Promise<{ readonly id: number; readonly name: string; readonly username: string }[]> =>
+    frozenSince: (from: number): Promise<FrozenKey[]> =>
       query
         .selectFrom('tokens')
         .innerJoin('users', 'users.id', 'tokens.user_id')
-        .select(['tokens.id', 'name', 'username'])
+        .select(['tokens.id', 'name', 'username', 'frozen_at'])
         .where('frozen_at', '>=', from)
         .where('tokens.status', '=', 2)
         .where('tokens.deleted_at', 'is', null)

@@ -69,6 +69,42 @@ export interface TrafficPart {
   readonly latency_ms: number;
 }
 
+export interface FailedShareFilter {
+  readonly span: TrafficSpan;
+  readonly windows: number;
+  readonly from: number;
+  readonly to: number;
+  readonly percent: number;
+  /** Of fewer nothing is said. */
+  readonly attempts: number;
+}
+
+export interface FailedShareRow {
+  readonly at: number;
+  readonly subject_id: number;
+  readonly failed: number;
+  readonly attempts: number;
+}
+
+export interface FailingHourFilter {
+  readonly from: number;
+  readonly to: number;
+  /** So many in a row. */
+  readonly streak: number;
+  /** So many, where more than half failed. */
+  readonly failures: number;
+}
+
+export type FailingHour = Pick<TrafficRow, 'at' | 'subject_id' | 'words'>;
+
+/** Attempts that failed, other than for what the request asked. */
+const failedColumns = ['upstream', 'rate_limited', 'auth', 'timeout', 'network']
+  .map((name) => `failed_${name}`)
+  .join(' + ');
+
+/** Of so many windows nobody reads more. */
+const maxShares = 10_000;
+
 export interface Named {
   readonly id: number;
   readonly name: string;
@@ -276,6 +312,56 @@ export function createTrafficRepository({ query }: Database) {
         .where('at', '>=', from)
         .where('at', '<', to)
         .groupBy(['subject_id', 'part', 'bar'])
+        .execute();
+    },
+    /**
+     * Of each window, channels of which more failed than may, counted with the windows before.
+     * @param windows so many together. @param from begins of windows.
+     */
+    failedShares: ({ span, windows, from, to, percent, attempts }: FailedShareFilter): Promise<FailedShareRow[]> => {
+      const over = sql.raw(
+        `OVER (PARTITION BY subject_id ORDER BY at RANGE BETWEEN ${Math.trunc((windows - 1) * span)} PRECEDING AND CURRENT ROW)`,
+      );
+      const failed = sql.raw(failedColumns);
+      return query
+        .selectFrom((rows) =>
+          rows
+            .selectFrom('traffic')
+            .select([
+              'at',
+              'subject_id',
+              sql<number>`CAST(sum(${failed}) ${over} AS BIGINT)`.as('failed'),
+              sql<number>`CAST(sum(attempts) ${over} AS BIGINT)`.as('attempts'),
+            ])
+            .where('span', '=', span)
+            .where('kind', '=', 'channel')
+            .where('at', '>=', from - (windows - 1) * span)
+            .where('at', '<', to)
+            .as('sums'),
+        )
+        .selectAll()
+        .where('sums.at', '>=', from)
+        .where('sums.attempts', '>=', attempts)
+        .where(sql<boolean>`sums.failed * 100.0 > sums.attempts * CAST(${percent} AS REAL)`)
+        .orderBy('sums.at')
+        .orderBy('sums.subject_id')
+        .limit(maxShares)
+        .execute();
+    },
+    /** Hours in which a channel kept failing, by the hour alone. */
+    failingHours: ({ from, to, streak, failures }: FailingHourFilter): Promise<FailingHour[]> => {
+      const failed = sql.raw(failedColumns);
+      return query
+        .selectFrom('traffic')
+        .select(['at', 'subject_id', 'words'])
+        .where('span', '=', 3600)
+        .where('kind', '=', 'channel')
+        .where('at', '>=', from)
+        .where('at', '<', to)
+        .where(sql<boolean>`(streak >= ${streak} OR (${failed} >= ${failures} AND 2 * (${failed}) > attempts))`)
+        .orderBy('at')
+        .orderBy('subject_id')
+        .limit(maxShares)
         .execute();
     },
     channelNames: async (ids: readonly number[]): Promise<Named[]> => {

@@ -20,6 +20,13 @@ const alertKinds = {
     label: { zh: '渠道持续失败', en: 'Channel failing' },
     text: { zh: '渠道 {name}（#{id}）持续失败：{reason}', en: 'Channel {name} (#{id}) keeps failing: {reason}' },
   },
+  errors_high: {
+    label: { zh: '渠道失败率过高', en: 'Channel fails too often' },
+    text: {
+      zh: '渠道 {name}（#{id}）在 {minutes} 分钟内的 {attempts} 次尝试有 {percent}% 失败，超过 {limit}%',
+      en: 'Channel {name} (#{id}): {percent}% of {attempts} attempts within {minutes} minutes failed, more than {limit}%',
+    },
+  },
   spend_high: {
     label: { zh: '费用超过阈值', en: 'Spend above the limit' },
     text: {

@@ -31,6 +31,7 @@ export const consolePages = [
   '/user',
   '/user/:id',
   '/nodes',
+  '/alert',
   '/audit',
   '/setting',
   '/topup',

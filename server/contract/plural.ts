@@ -3,7 +3,7 @@ import type { Language } from './enum.ts';
 import { textIn } from './language.ts';
 
 const things = [
-  'second|minute|hour|day|byte|character|request|token|access token|filter|passkey|prompt|subagent',
+  'second|minute|hour|day|byte|character|request|attempt|token|access token|filter|passkey|prompt|subagent',
   'change|charge|secret|channel|entr(?=ies)|difference|decimal|trade|standby|row|node|version|model',
 ].join('|');
 const counted = new RegExp(`(?<![\\d.,])1 (${things})(?:s|ies)\\b`, 'g');

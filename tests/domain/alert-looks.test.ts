@@ -21,6 +21,7 @@ const details = (more: Partial<AlertInputs>): AlertInputs => ({
   ejected: new Set(),
   failing: new Map(),
   unpriced: [],
+  failedShares: new Map(),
   otherModels: new Map(),
   cacheUse: new Map(),
   spent: 0,

@@ -242,6 +242,20 @@ async function everyTrouble() {
     "INSERT INTO statement_mails (schedule_id, period, state, tries, tried_at, error) VALUES (1, '2026-10', 'failed', 8, ?, 'away')",
     at,
   );
+  await gateway.database.query
+    .insertInto('traffic')
+    .values({
+      span: 300,
+      kind: 'channel',
+      at: at - (at % 300),
+      subject_id: poor,
+      user_id: 0,
+      part: '',
+      attempts: 40,
+      failed_upstream: 10,
+      answered: 1,
+    } as never)
+    .execute();
   const others = [[poor, 'gpt-4o → gpt-4o-mini', 3]] as const;
   const nothing = { routes: [], callers: [], streaks: [], saves: [], places: [] };
   gateway.services.trafficRecorder.add([{ at: at - (at % 300), ...nothing, others }]);

@@ -713,6 +713,7 @@ export async function theLog({ logs, conversations, usage, alerts }: Repositorie
   // A day of hours has to be known.
   for (const hours of [5, 24, 25]) await alerts.spend(start + hours * 3600);
   await alerts.spend(start - 5 * 3600);
+  await alerts.spendByHour(start - 30 * 86_400, start + 30 * 86_400);
   await alerts.spenders(start + 3600);
 }
 
@@ -769,6 +770,9 @@ export async function theTraffic({ traffic }: Repositories): Promise<void> {
   );
   await traffic.windows(300, at);
   await traffic.windows(300, at, 1);
+  for (const windows of [1, 2])
+    await traffic.failedShares({ span: 300, windows, ...range, percent: 12.5, attempts: 0 });
+  await traffic.failingHours({ ...range, streak: 1, failures: 1 });
   await traffic.channelNames([1, 2, 99]);
   await traffic.tokenLabels();
   await traffic.tokenNames([1, 2, 99]);

@@ -25,6 +25,18 @@ export type Answers = {
 
 const page = <Item>(items: readonly Item[]) => ({ items: [...items], page: 1, page_size: 20, total: items.length });
 
+type AlertRule = Output<'alert.rules'>['rules'][number];
+const alertRule = (
+  kind: AlertRule['kind'],
+  label: string,
+  values: Readonly<Record<string, string>>,
+  more: Partial<AlertRule> = {},
+): AlertRule => ({
+  ...{ kind, label, sentence: `${label}.`, muted: false, on: true, past: 'stored' },
+  values: { ...values, repeat_hours: '24' },
+  ...more,
+});
+
 const user = (id: number, username: string, more: Partial<User>): User => ({
   id,
   username,
@@ -1229,6 +1241,32 @@ export const filled: Answers = {
     ],
     total: { requests: 13, prompt_tokens: 42_000, completion_tokens: 900, quota: 0.4 * unit },
   }),
+  'alert.rules': {
+    targets: ['mail', 'slack'],
+    rules: [
+      alertRule('errors_high', 'Channel fails too often', {
+        failed_percent: '20',
+        failed_minutes: '5',
+        failed_attempts: '20',
+      }),
+      alertRule('spend_high', 'Spend above the limit', { spend_limit: '0' }, { on: false }),
+      alertRule('cache_halved', 'Cache hit rate halved', { cache_requests: '200' }),
+      alertRule('disk_low', 'Disk space low', { disk_gb: '1' }, { on: false, muted: true, past: 'now' }),
+    ],
+  },
+  'alert.preview': ({ kind }) => ({
+    ...{ kind, from: now - 7 * 24 * hour, to: now, past: kind === 'disk_low' ? 'now' : 'stored' },
+    coarse_until: kind === 'errors_high' ? now - 48 * hour : 0,
+    count: kind === 'errors_high' ? 5 : 0,
+    says:
+      kind === 'errors_high'
+        ? [2, 3, 50, 51, 52].map((back) => ({
+            at: now - back * hour,
+            subject: '24',
+            text: `Channel tired (#24): ${back}.0% of 200 attempts within 5 minutes failed, more than 20%`,
+          }))
+        : [],
+  }),
   'alert.list': {
     targets: ['mail', 'slack'],
     alerts: [
@@ -1583,6 +1621,10 @@ export const empty: Answers = {
     ...{ month: '2026-11', from: 0, to: 0, of: 'user', id: 7, name: 'Mira', username: 'mira', site: '' },
     ...{ in_currency: true, quota_per_unit: unit, lines: [], check: null, bill: null },
     total: { requests: 0, prompt_tokens: 0, completion_tokens: 0, quota: 0 },
+  },
+  'alert.rules': {
+    targets: [],
+    rules: [alertRule('spend_high', 'Spend above the limit', { spend_limit: '0' }, { on: false })],
   },
   'alert.list': { targets: [], alerts: [] },
   'ratio.models': [],

@@ -239,6 +239,11 @@ export const pages: readonly Page[] = [
     },
   },
   {
+    path: '/alert',
+    load: async () => (await import('../features/alerts/rules-page.tsx')).AlertRulesPage,
+    needs: Role.admin,
+  },
+  {
     path: '/audit',
     load: async () => (await import('../features/audit/audit-page.tsx')).AuditPage,
     needs: Role.root,

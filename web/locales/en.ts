@@ -1,5 +1,6 @@
 /** One file per screen group; both languages have the same. */
 import account from './en/account.json';
+import alertRules from './en/alertRules.json';
 import apiDocs from './en/apiDocs.json';
 import app from './en/app.json';
 import audit from './en/audit.json';
@@ -40,6 +41,7 @@ import wallet from './en/wallet.json';
 export const en = {
   account,
   apiDocs,
+  alertRules,
   app,
   audit,
   budgets,

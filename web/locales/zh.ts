@@ -1,5 +1,6 @@
 /** One file per screen group; both languages have the same. */
 import account from './zh/account.json';
+import alertRules from './zh/alertRules.json';
 import apiDocs from './zh/apiDocs.json';
 import app from './zh/app.json';
 import audit from './zh/audit.json';
@@ -40,6 +41,7 @@ import wallet from './zh/wallet.json';
 export const zh = {
   account,
   apiDocs,
+  alertRules,
   app,
   audit,
   budgets,

@@ -17,6 +17,7 @@ type OpenAlert = OutputOf<EndpointOf<'alert.list'>>['alerts'][number];
 const pagePaths: Readonly<Record<AlertKindName, (subject: string) => string>> = {
   channel_disabled: (id) => `/channel/edit/${id}`,
   channel_failing: (id) => `/channel/edit/${id}`,
+  errors_high: (id) => `/channel/edit/${id}`,
   balance_low: (id) => `/channel/edit/${id}`,
   model_unpriced: (model) => `/pricing?q=${encodeURIComponent(model)}`,
   spend_high: () => '/log?type=2&range=1h',
@@ -120,7 +121,18 @@ export function Alerts() {
         </>
       }
     >
-      {(close) => <AlertList alerts={alerts} onSeen={read} onLeave={close} />}
+      {(close) => (
+        <>
+          <AlertList alerts={alerts} onSeen={read} onLeave={close} />
+          <Link
+            href="/alert"
+            className="mt-1 block border-t border-line px-3 pt-2 pb-1 text-accent-text -outline-offset-2"
+            onClick={close}
+          >
+            {t('alertRules.link')}
+          </Link>
+        </>
+      )}
     </Popover>
   );
 }

@@ -1,9 +1,15 @@
 /** What operators are alerted about. */
 import * as z from 'zod/mini';
 import { alertKindNames, alertTargetNames } from '../alert-kinds.ts';
+import { type RuleOption, ruleOptions } from '../alert-rules.ts';
 import { endpoint } from '../endpoint.ts';
 
 const none = z.object({});
+const triedValue = z.optional(z.string().check(z.maxLength(20)));
+const tried = Object.fromEntries(ruleOptions.map((name) => [name, triedValue])) as Record<
+  RuleOption,
+  typeof triedValue
+>;
 
 export const alertEndpoints = [
   endpoint({
@@ -26,6 +32,53 @@ export const alertEndpoints = [
       ),
     }),
     summary: { zh: '当前告警', en: 'Open alerts and their recipients' },
+  }),
+  endpoint({
+    id: 'alert.rules',
+    method: 'GET',
+    path: '/api/alert/rules',
+    access: 'admin',
+    input: none,
+    output: z.object({
+      targets: z.array(z.enum(alertTargetNames)),
+      rules: z.array(
+        z.object({
+          kind: z.enum(alertKindNames),
+          label: z.string(),
+          /** With its values. */
+          sentence: z.string(),
+          muted: z.boolean(),
+          /** Neither muted nor switched off by a value of zero. */
+          on: z.boolean(),
+          /** `stored`: a preview computes the last seven days; `now`: what it looks at is not kept. */
+          past: z.enum(['stored', 'now']),
+          /** By the names of their options behind `alert_setting.`. */
+          values: z.record(z.string(), z.string()),
+        }),
+      ),
+    }),
+    summary: { zh: '告警规则', en: 'Alert rules as sentences' },
+  }),
+  endpoint({
+    id: 'alert.preview',
+    method: 'GET',
+    path: '/api/alert/preview',
+    access: 'admin',
+    /** Besides: values to try in place of those that hold. */
+    input: z.object({ kind: z.enum(alertKindNames), ...tried }),
+    output: z.object({
+      kind: z.enum(alertKindNames),
+      /** Epoch seconds. */
+      from: z.int(),
+      to: z.int(),
+      past: z.enum(['stored', 'now']),
+      /** Before this second hours were looked at in place of shorter windows; 0 = nowhere. */
+      coarse_until: z.int(),
+      count: z.int(),
+      /** The latest first, at most a hundred. */
+      says: z.array(z.object({ at: z.int(), subject: z.string(), text: z.string() })),
+    }),
+    summary: { zh: '告警规则在过去七天的预览', en: 'What a rule would have said in seven days' },
   }),
   endpoint({
     id: 'alert.test',

@@ -8,6 +8,9 @@ import { option } from './row.ts';
 const panel = { tab: 'operation', panel: 'alerts' } as const;
 const targets = { tab: 'operation', panel: 'alertTargets', role: 100, fallback: '' } as const;
 
+/** Traffic is counted in windows of five minutes. */
+const failureMinutes = ['5', '10', '15', '30', '60'] as const;
+
 /** Where alerts are sent: anyone who knows the address may write there too. */
 const hidden = (zh: string, en: string, help: { readonly zh: string; readonly en: string }) =>
   option({ ...targets, kind: address, secret: true, label: { zh, en }, help });
@@ -46,6 +49,30 @@ export const alertOptions = {
       zh: '同一问题持续存在时，每隔这么久再提醒一次；恢复后再次发生会立即提醒。',
       en: 'Time before the same alert is repeated. After a recovery it is sent at once.',
     },
+  }),
+  'alert_setting.failed_percent': option({
+    ...panel,
+    kind: decimal(0, 100),
+    fallback: '20',
+    label: { zh: '渠道失败率阈值（%）', en: "Share of a channel's failed attempts (%)" },
+    help: {
+      zh: '在下列分钟数内失败的尝试超过该比例时提醒，0 为不提醒。',
+      en: 'Alerts when a larger share fails within the minutes below. 0 = off.',
+    },
+  }),
+  'alert_setting.failed_minutes': option({
+    ...panel,
+    kind: choice(...failureMinutes),
+    fallback: '5',
+    label: { zh: '失败率统计时长（分钟）', en: 'Minutes of that share' },
+    help: { zh: '统计失败率的时间段。', en: 'How long attempts are counted together.' },
+  }),
+  'alert_setting.failed_attempts': option({
+    ...panel,
+    kind: integer(1),
+    fallback: '20',
+    label: { zh: '失败率告警的最少尝试次数', en: 'Attempts before that share counts' },
+    help: { zh: '尝试较少时不提醒。', en: 'Of fewer attempts nothing is said.' },
   }),
   'alert_setting.spend_limit': option({
     ...panel,

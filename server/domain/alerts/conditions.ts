@@ -45,6 +45,19 @@ export const conditions: Readonly<Record<AlertKindName, (inputs: AlertInputs) =>
         // Real requests say more than a test.
         values: { id, name, reason: words(failing.get(id) || objectIn(info).test_error) },
       })),
+  errors_high: ({ channels, failedShares, get }) => {
+    const limit = get('alert_setting.failed_percent');
+    if (limit === 0) return [];
+    const minutes = get('alert_setting.failed_minutes');
+    return channels.flatMap(({ id, name, status }) => {
+      const found = failedShares.get(id);
+      if (found === undefined || status !== ChannelStatus.enabled) return [];
+      const { failed, attempts } = found;
+      if (attempts < get('alert_setting.failed_attempts') || failed * 100 <= attempts * limit) return [];
+      const percent = ((failed * 100) / attempts).toFixed(1);
+      return [{ subject: String(id), values: { id, name, percent, attempts, minutes, limit } }];
+    });
+  },
   spend_high: (inputs) => {
     const limit = inputs.get('alert_setting.spend_limit');
     if (limit === 0 || inputs.spent <= limit * inputs.get('QuotaPerUnit')) return [];
@@ -140,7 +153,8 @@ export const conditions: Readonly<Record<AlertKindName, (inputs: AlertInputs) =>
       const values = { whose, window: windowWords[budget.window], percent, used: amount(used), most: amount(bound) };
       return [{ subject: `${id} ${at} ${percent}`, values }];
     }),
-  key_frozen: ({ frozen }) => frozen.map((key) => ({ subject: String(key.id), values: { ...key } })),
+  key_frozen: ({ frozen }) =>
+    frozen.map(({ id, name, username }) => ({ subject: String(id), values: { id, name, username } })),
   statement_unsent: ({ unsent }) =>
     unsent.map(({ id, period, error }) => ({
       subject: `${id} ${period}`,

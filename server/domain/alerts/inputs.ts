@@ -8,6 +8,7 @@ import { budgetLevels, isPersonal } from '../../contract/budgets.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { resolvePrices } from '../../contract/pricing/tables.ts';
 import { healthyStorage, type RelayStall, type StorageStatus } from '../../contract/storage.ts';
+import { minSpan } from '../../contract/traffic.ts';
 import { servingPrefix } from '../../providers/import-names.ts';
 import type { LeakStop } from '../budgets/leak-stop.ts';
 import type { BudgetsService, BudgetView } from '../budgets/service.ts';
@@ -39,6 +40,8 @@ export interface AlertInputs {
   readonly isRecent: boolean;
   /** Defects of the program that requests met within the last hour; null = none. */
   readonly defects: RecentDefects | null;
+  /** Attempts of channels within the minutes of `alert_setting.failed_minutes`, where more failed than may. */
+  readonly failedShares: ReadonlyMap<number, FailedShare>;
   /** Answers of other models than were sent within the last hour, by channel. */
   readonly otherModels: ReadonlyMap<number, { readonly count: number; readonly models: string }>;
   /** Of channels with charged requests: in the last 24 whole hours, and in the seven days before. */
@@ -53,6 +56,11 @@ export interface AlertInputs {
   readonly unsent: readonly { readonly id: number; readonly period: string; readonly error: string }[];
   /** Why there is no backup that should be there; null = there is, or none is wanted. */
   readonly backupMissing: string | null;
+}
+
+export interface FailedShare {
+  readonly failed: number;
+  readonly attempts: number;
 }
 
 /** What requests found in their provider's cache. */
@@ -139,6 +147,23 @@ export function createAlertInputs(deps: AlertInputsDeps) {
     }
     return found;
   };
+  const failedSharesOf = async (now: number): Promise<AlertInputs['failedShares']> => {
+    const percent = options.get('alert_setting.failed_percent');
+    if (percent === 0) return new Map();
+    const minutes = Number(options.get('alert_setting.failed_minutes'));
+    const attempts = options.get('alert_setting.failed_attempts');
+    // The window under way, and the last whole one.
+    const from = now - (now % minSpan) - minSpan;
+    const rows = await traffic.failedShares({
+      span: minSpan,
+      windows: minutes / 5,
+      from,
+      to: now + 1,
+      percent,
+      attempts,
+    });
+    return new Map(rows.map(({ subject_id: id, failed, attempts: all }) => [id, { failed, attempts: all }]));
+  };
   const cacheUseAt = async (end: number): Promise<AlertInputs['cacheUse']> => {
     const usedIn = (from: number, to: number) => cacheRates.rates({ from, to: to - 1 }, 'channel_id');
     const before = new Map((await usedIn(end - 8 * daySeconds, end - daySeconds)).map((row) => [row.key, row]));
@@ -199,6 +224,7 @@ export function createAlertInputs(deps: AlertInputsDeps) {
       storage,
       isRecent: isRecentFailure(storage, now),
       defects: deps.defects?.() ?? null,
+      failedShares: await failedSharesOf(now),
       otherModels: await otherModelsOf(now),
       cacheUse: await cacheUseOf(now),
       stall: stall !== null && now - stall.at < hourSeconds ? stall : null,

@@ -1,6 +1,5 @@
 /** Looks for problems and alerts each target once about each; again only after the problem was over or has lasted long. */
 
-import type { Database } from '../../../db/open.ts';
 import { createAlertsRepository } from '../../../db/repositories/alerts.ts';
 import {
   type AlertKindName,
@@ -9,26 +8,36 @@ import {
   alertKindNames,
   filledIn,
 } from '../../contract/alert-kinds.ts';
+import {
+  alertRule,
+  isRuleOn,
+  optionOfRule,
+  optionsOfRule,
+  type RuleOption,
+  repeatName,
+  ruleEnd,
+  ruleOptions,
+  ruleValueIssue,
+} from '../../contract/alert-rules.ts';
 import type { Language } from '../../contract/enum.ts';
 import { AppError, formatError } from '../../contract/errors.ts';
 import { textIn } from '../../contract/language.ts';
 import { networkWords } from '../../contract/network-words.ts';
+import { optionRow } from '../../contract/options.ts';
 import { localizer, singular } from '../../contract/plural.ts';
 import { reasonIn } from '../../contract/storage-reasons.ts';
 import { storedIn } from '../../contract/stored-texts.ts';
 import type { SendMail } from '../notifications/mailer.ts';
 import type { OptionsService } from '../options/service.ts';
-import type { Alert } from './alert.ts';
+import type { Alert, ReadOption } from './alert.ts';
 import { conditions, type Found } from './conditions.ts';
 import type { Deliver } from './delivery.ts';
-import type { AlertInputs } from './inputs.ts';
+import { type AlertPastDeps, createAlertPast, quietInputs } from './past.ts';
 
-export interface AlertsDeps {
-  readonly database: Database;
+export interface AlertsDeps extends AlertPastDeps {
   readonly options: OptionsService;
   readonly deliver: Deliver;
   readonly sendMail: SendMail;
-  readonly inputs: () => Promise<AlertInputs>;
   /** What could not be handed over. */
   readonly report: (error: unknown) => void;
   /** Epoch milliseconds. */
@@ -36,6 +45,21 @@ export interface AlertsDeps {
 }
 
 export type AlertsService = ReturnType<typeof createAlerts>;
+
+/** How far back a preview goes, and how much of it is shown. */
+const pastSeconds = 7 * 86_400;
+const maxSays = 100;
+
+type Tried = Readonly<Partial<Record<RuleOption, string | undefined>>>;
+
+/** @returns options as if these values of rules were stored. */
+const withValues = (get: ReadOption, values: Tried): ReadOption => {
+  const texts = new Map(ruleOptions.map((name) => [String(optionOfRule(name)), values[name]]));
+  return ((key) => {
+    const text = texts.get(key);
+    return text === undefined ? get(key) : optionRow(key).kind.parse(text);
+  }) as ReadOption;
+};
 
 /** A target that could not be reached is tried again after so long. */
 const againSeconds = 600;
@@ -58,6 +82,7 @@ const needsTwoChecks: ReadonlySet<AlertKindName> = new Set(['channel_failing']);
 export function createAlerts(deps: AlertsDeps) {
   const { options, deliver } = deps;
   const repository = createAlertsRepository(deps.database);
+  const past = createAlertPast(deps);
   let before: ReadonlySet<string> = new Set();
   let looking: Promise<void> | null = null;
 
@@ -115,6 +140,17 @@ export function createAlerts(deps: AlertsDeps) {
     before = keys;
   };
 
+  const ruleValue = (name: RuleOption): string => String(options.get(optionOfRule(name)));
+  const sentenceOf = (kind: AlertKindName, targets: readonly string[], language: Language): string => {
+    const unset = localizer(language)('（无接收方）', 'nobody');
+    const values = {
+      ...Object.fromEntries(ruleOptions.map((name) => [name, ruleValue(name)])),
+      targets: targets.length === 0 ? unset : targets.join(language === 'zh' ? '、' : ', '),
+    };
+    const words = filledIn(textIn(alertRule(kind).sentence, language) + textIn(ruleEnd, language), values);
+    return language === 'en' ? singular(words) : words;
+  };
+
   /** The mail server's answer, or why there was none; never with the password. */
   const mailWords = (error: unknown, language: Language): string => {
     if (!(error instanceof AppError)) return textIn(networkWords(error), language);
@@ -148,6 +184,60 @@ export function createAlerts(deps: AlertsDeps) {
           const turns = history.filter(({ kind: name }) => name.startsWith(`${keyOf(kind, one)}@`));
           return { kind, subject, title, text, told_at: Math.max(0, ...turns.map(({ sent_at }) => sent_at)) };
         }),
+      };
+    },
+    /** Every rule as it reads with the values that hold. */
+    rules(language: Language) {
+      const muted: ReadonlySet<string> = new Set(options.get('alert_setting.muted'));
+      const targets = [...deliver.targets()];
+      const rules = alertKindNames.map((kind) => {
+        const names = [...optionsOfRule(kind), repeatName] as const;
+        return {
+          kind,
+          label: textIn(alertKind(kind).label, language),
+          sentence: sentenceOf(kind, targets, language),
+          muted: muted.has(kind),
+          on: !muted.has(kind) && isRuleOn(kind, ruleValue),
+          past: alertRule(kind).past,
+          values: Object.fromEntries(names.map((name) => [name, ruleValue(name)])),
+        };
+      });
+      return { targets, rules };
+    },
+    /**
+     * What a rule would have said in the last seven days.
+     * @param tried values in place of those that hold. @throws AppError option_invalid
+     */
+    async preview(kind: AlertKindName, tried: Tried, language: Language) {
+      for (const name of ruleOptions) {
+        const issue = tried[name] === undefined ? null : ruleValueIssue(name, tried[name]);
+        if (issue !== null) throw new AppError('option_invalid', { key: optionOfRule(name), ...issue });
+      }
+      const get = withValues(options.get, tried);
+      const to = Math.floor(deps.now() / 1000);
+      const range = { from: to - pastSeconds, to, get };
+      const moments = await past.moments(kind, range);
+      const quiet = get('alert_setting.repeat_hours') * 3600;
+      const runs = new Map<string, { last: number; said: number }>();
+      const says: { at: number; subject: string; text: string }[] = [];
+      for (const { at, step, inputs, minutes } of moments) {
+        const read = minutes === undefined ? get : withValues(get, { failed_minutes: minutes });
+        for (const found of conditions[kind]({ ...quietInputs, ...inputs, get: read, now: at })) {
+          const run = runs.get(found.subject);
+          const goesOn = run !== undefined && at - run.last <= step;
+          const isSaid = !goesOn || at - run.said >= quiet;
+          runs.set(found.subject, { last: at, said: isSaid ? at : run.said });
+          if (isSaid) says.push({ at, subject: found.subject, text: alertOf(kind, found, at, language).text });
+        }
+      }
+      return {
+        kind,
+        ...{ from: range.from, to },
+        past: alertRule(kind).past,
+        coarse_until: past.coarseUntil(kind, range),
+        count: says.length,
+        // The latest first.
+        says: says.toReversed().slice(0, maxSays),
       };
     },
     /** One look at a time: a target may be slow to answer. */

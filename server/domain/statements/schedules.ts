@@ -188,11 +188,15 @@ export function createSchedules(deps: {
     },
     /** Who is gone is sent nothing, and nobody is told of it each month. */
     sweep: (): Promise<void> => repository.removeGone(),
-    /** Mails that failed for good, or whose end nobody saw. */
-    async troubles(): Promise<readonly { readonly id: number; readonly period: string; readonly error: string }[]> {
+    /** Mails that failed for good, or whose end nobody saw. @param since epoch seconds; absent = as long as alerts are sent. */
+    async troubles(
+      since?: number,
+    ): Promise<
+      readonly { readonly id: number; readonly period: string; readonly error: string; readonly at: number }[]
+    > {
       const now = seconds();
-      const rows = await repository.troubles(now - alertSeconds, now - unseenSeconds, maxTries);
-      return rows.map(({ schedule_id: id, period, error }) => ({ id, period, error }));
+      const rows = await repository.troubles(since ?? now - alertSeconds, now - unseenSeconds, maxTries);
+      return rows.map(({ schedule_id: id, period, error, tried_at: at }) => ({ id, period, error, at }));
     },
   };
 }

@@ -53,8 +53,8 @@ const daySeconds = 86_400;
 /** Windows of five minutes are kept for a day at least. */
 const windowSeconds = 2 * daySeconds;
 /** One after the other is no chance any more; fewer where most of what was sent there failed. */
-const failuresInARow = 5;
-const minFailures = 3;
+export const failuresInARow = 5;
+export const minFailures = 3;
 const minRecent = 20;
 const minBaseline = 50;
 const weekDays = 7;

@@ -9,6 +9,7 @@ pressViews({
   tasks: views.tasks,
   nodes: views.nodes,
   audit: views.audit,
+  'alert-rules': { ...views['alert-rules'], how: { within: 'main ul' } },
   budgets: { ...views.budgets, how: { within: 'table' } },
   'walk-audit-undo': { ...views['audit-entry'], steps: ['press Undo', 'press Undo'] },
   settings: views.settings,

@@ -1,5 +1,6 @@
 /** What some panels offer besides their options. */
 import type { Options } from '../use-options.ts';
+import { AlertRulesLink } from './alert-rules-link.tsx';
 import { AlertTest } from './alert-test.tsx';
 import { BackupNow } from './backup-now.tsx';
 import { ClearLogs } from './clear-logs.tsx';
@@ -17,6 +18,7 @@ export function PanelExtra({ panel, options, onSaved }: PanelExtraProps) {
   if (panel === 'logs') return <ClearLogs />;
   if (panel === 'mail') return <MailTest unsaved={options.changed.length > 0} />;
   if (panel === 'invoices') return <InvoicePreview options={options} />;
+  if (panel === 'alerts') return <AlertRulesLink />;
   if (panel === 'alertTargets') return <AlertTest />;
   if (panel === 'backups') return <BackupNow />;
   if (panel === 'oidc')

@@ -1,0 +1,130 @@
+/** What a rule would have said in the last seven days: how often, on which days, and with which values. */
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { alertRule } from '../../../server/contract/alert-rules.ts';
+import { FailureNote } from '../../components/failure.tsx';
+import { call } from '../../lib/api.ts';
+import { minuteTime } from '../../lib/format.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
+import { useList } from '../../lib/read.ts';
+import { type AlertRule, isAllowed } from './rule.ts';
+
+export interface PreviewProps {
+  readonly rule: AlertRule;
+  /** Values that are not stored. */
+  readonly tried: Readonly<Record<string, string>>;
+}
+
+const daySeconds = 86_400;
+const shown = 3;
+/** Longer texts may not fit their three lines. */
+const uncut = 130;
+
+/** How often, on each of the seven days; the height of a bar has four steps. */
+function Days({ from, says }: { readonly from: number; readonly says: readonly { readonly at: number }[] }) {
+  const counts = Array.from({ length: 7 }, (_, at) => {
+    const start = from + at * daySeconds;
+    return { start, count: says.filter((one) => one.at > start && one.at <= start + daySeconds).length };
+  });
+  return (
+    <span aria-hidden="true" className="flex h-6 items-end gap-1">
+      {counts.map(({ start, count }) => (
+        <span
+          key={start}
+          className={`w-3 rounded-[2px] ${count === 0 ? 'h-[3px] bg-line-control' : `bg-warning ${['h-[9px]', 'h-[14px]', 'h-[19px]', 'h-6'][Math.min(count, 4) - 1]}`}`}
+        />
+      ))}
+    </span>
+  );
+}
+
+export function Preview({ rule, tried }: PreviewProps) {
+  const { t } = useTranslation();
+  const { kind, past } = rule;
+  const isValid = isAllowed(tried);
+  const [isAsked, setAsked] = useState(alertRule(kind).readsLog !== true);
+  const [all, setAll] = useState(false);
+  const values = Object.fromEntries(Object.entries(tried).map(([name, value]) => [name, value.trim()]));
+  const list = useList({
+    queryKey: ['alert-preview', kind, currentLanguage(), JSON.stringify(values)],
+    queryFn: () => call('alert.preview', { kind, ...values }),
+    enabled: isAsked && isValid,
+    staleTime: 60_000,
+  });
+  const box = 'min-w-0 text-[12px] leading-5 text-ink-2';
+  if (!isAsked)
+    return (
+      <div className={box}>
+        <button
+          type="button"
+          className="button"
+          aria-label={`${t('alertRules.compute')}: ${rule.label}`}
+          onClick={() => setAsked(true)}
+        >
+          {t('alertRules.compute')}
+        </button>
+        <p className="mt-1 text-ink-3">{t('alertRules.readsLog')}</p>
+      </div>
+    );
+  if (list.failure !== null && list.data === undefined)
+    return (
+      <div className={box}>
+        <FailureNote failure={list.failure} />
+      </div>
+    );
+  const { data } = list;
+  if (data === undefined)
+    return (
+      <div className={box} aria-busy="true">
+        {t('app.loading')}
+      </div>
+    );
+  const { says, count, from, coarse_until: coarse } = data;
+  const words =
+    past === 'now'
+      ? count === 0
+        ? t('alertRules.quietNow')
+        : t('alertRules.saysNow', { count })
+      : count === 0
+        ? t('alertRules.quiet')
+        : t('alertRules.said', { count });
+  return (
+    <section aria-label={`${t('alertRules.preview')}: ${rule.label}`} className={box}>
+      <div className="flex items-end justify-between gap-3">
+        <p role="status" className={`font-medium ${count === 0 ? '' : 'text-ink-1'}`}>
+          {words}
+        </p>
+        {past === 'now' ? null : <Days from={from} says={says} />}
+      </div>
+      {says.length === 0 ? null : (
+        <ul className="mt-1">
+          {(all ? says : says.slice(0, shown)).map(({ at, subject, text }) => (
+            <li
+              key={`${at} ${subject}`}
+              className={`border-t border-line pt-1 break-words ${all ? '' : 'line-clamp-3'}`}
+            >
+              {past === 'now' ? null : (
+                <>
+                  <span className="mr-1 whitespace-nowrap text-ink-3 tabular-nums">{minuteTime(at)}</span>{' '}
+                </>
+              )}
+              {text}
+            </li>
+          ))}
+        </ul>
+      )}
+      {says.length <= shown && says.every(({ text }) => text.length <= uncut) ? null : (
+        <button
+          type="button"
+          className="min-h-6 text-accent-text underline"
+          aria-expanded={all}
+          onClick={() => setAll(!all)}
+        >
+          {t(all ? 'alertRules.fewer' : 'alertRules.all', { count: says.length })}
+        </button>
+      )}
+      {coarse > 0 ? <p className="text-ink-3">{t('alertRules.coarse', { time: minuteTime(coarse) })}</p> : null}
+      {past === 'now' ? <p className="text-ink-3">{t('alertRules.notKept')}</p> : null}
+    </section>
+  );
+}
