@@ -1,8 +1,12 @@
 /** The declarative file: what a site should have. Absent fields are left alone, null puts an option back or takes a ratio out. */
 import * as z from 'zod/mini';
 import { budgetUnits, budgetWindows } from './budgets.ts';
+import { scheduleEvery } from './statement-schedule.ts';
 
 export const unlimited = 'unlimited';
+
+/** A link is known to who has it alone, and ends: a file could neither keep it nor make the same one again. */
+const linksRefused = 'links are not declared: gateway link create makes one, and says it once';
 
 /** How other programs write a reference; this file writes `{env: NAME}` and `{file: PATH}`. */
 const reference = /^\s*(?:\$\{[^{}]*\}|\$[A-Z_][A-Z0-9_]*|\$\(.*\)|\{\{.*\}\}|os\.environ\/\S+|%[A-Z_][A-Z0-9_]*%)\s*$/;
@@ -141,6 +145,25 @@ const provisionedBudget = z.strictObject({
 });
 export type ProvisionedBudget = z.infer<typeof provisionedBudget>;
 
+const provisionedSchedule = z.strictObject({
+  /** Whose statement: a user, a key of `owner`, a tag of channels, or a label or project (of `user` alone, where named). */
+  user: optional(named),
+  token: optional(named),
+  /** Username; absent = the first administrator. */
+  owner: optional(named),
+  tag: optional(named),
+  label: optional(named),
+  project: optional(named),
+  /** Absent = month. */
+  every: optional(z.enum(scheduleEvery)),
+  /** Who gets it; absent = the user whose statement it is, of a tag, a label or a project the first administrator. */
+  to: optional(named),
+  /** Another address than that user's own; '' = his own. */
+  email: optional(text),
+  status: optional(z.enum(['enabled', 'disabled'])),
+});
+export type ProvisionedSchedule = z.infer<typeof provisionedSchedule>;
+
 export const provisionDocument = z.strictObject({
   version: z.literal(1),
   /** Whose objects these are; `--prune` removes only objects of the same label. */
@@ -156,12 +179,15 @@ export const provisionDocument = z.strictObject({
   tokens: optional(z.array(provisionedToken)),
   codes: optional(z.array(provisionedCode)),
   budgets: optional(z.array(provisionedBudget)),
+  /** Statements by mail. */
+  schedules: optional(z.array(provisionedSchedule)),
+  links: optional(z.never({ error: linksRefused })),
 });
 export type ProvisionDocument = z.infer<typeof provisionDocument>;
 
 export const provisionChange = z.object({
   action: z.enum(['create', 'update', 'delete', 'unchanged']),
-  kind: z.enum(['option', 'user', 'channel', 'virtual_model', 'token', 'code', 'budget']),
+  kind: z.enum(['option', 'user', 'channel', 'virtual_model', 'token', 'code', 'budget', 'schedule']),
   name: z.string(),
   /** What differs: `field: before -> after`, secrets never shown. */
   fields: z.array(z.string()),

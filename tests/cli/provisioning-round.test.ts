@@ -98,6 +98,18 @@ function randomSite(seed: number) {
         month_budget: maybe(5_000_000),
       }),
     ),
+    schedules: [
+      defined({
+        user: 'root',
+        label: maybe('team'),
+        every: maybe(one(['month', 'week'])),
+        to: maybe(one(names)),
+        email: maybe('books@acme.example'),
+        status: maybe('disabled'),
+      }),
+      ...(below(2) === 0 ? [defined({ tag: 't', to: maybe(one(names)) })] : []),
+      ...(below(2) === 0 ? [defined({ project: 'p', user: maybe(one(names)), every: 'week' })] : []),
+    ],
   };
 }
 
@@ -228,4 +240,73 @@ test('a span counts from when the token was made, so that a later run moves noth
   expect(await runner.json(['token', 'get', 'ci'])).toEqual(token);
   expect((await applied(runner, text.replace('30d', 'never'))).changes).toMatchObject([{ name: 'ci' }]);
   expect(await runner.json(['token', 'get', 'ci'])).toMatchObject({ expired_time: -1 });
+});
+
+test('statements by mail are planned once, changed where the file says otherwise, and written as they were', async () => {
+  const runner = createRunner(dir);
+  const text = `users: [${rootLine}, {username: ann, password: ann-password}, {username: ben, password: ben-password}]
+tokens: [{name: ci, owner: ann, quota: unlimited}]
+`;
+  const plans = `schedules:
+  - {user: ann}
+  - {token: ci, owner: ann, every: week, to: ben, email: books@acme.example}
+  - {label: team-a, status: disabled}
+`;
+  await applied(runner, text + plans);
+  expect(await runner.json(['schedule', 'list', '--all'])).toMatchObject([
+    { of: 'user', name: 'ann', username: 'ann', every: 'month', email: '', paused: false },
+    { of: 'token', name: 'ci', username: 'ben', every: 'week', email: 'books@acme.example', paused: false },
+    { of: 'label', name: 'team-a', username: 'root', every: 'month', email: '', paused: true },
+  ]);
+  expect(await runner.run(['diff', '-f', site(text + plans)])).toContain('0 changes');
+  expect(JSON.parse(await runner.run(['export', '--json'])).schedules).toEqual([
+    { user: 'ann' },
+    { token: 'ci', owner: 'ann', every: 'week', to: 'ben', email: 'books@acme.example' },
+    { label: 'team-a', status: 'disabled' },
+  ]);
+  const { changes } = await applied(
+    runner,
+    'schedules: [{user: ann, email: ann@acme.example}, {label: team-a, status: enabled}, {user: ann, every: week}]',
+  );
+  expect(changes).toMatchObject([
+    { action: 'update', kind: 'schedule', name: 'user ann month' },
+    { action: 'update', kind: 'schedule', name: 'label team-a month' },
+    { action: 'create', kind: 'schedule', name: 'user ann week' },
+  ]);
+  expect(await runner.json(['schedule', 'list', '--all'])).toMatchObject([
+    { email: 'ann@acme.example' },
+    {},
+    { paused: false },
+    { name: 'ann', every: 'week' },
+  ]);
+});
+
+test.each([
+  ['{every: month}', 'user | token | tag | label | project'],
+  ['{tag: a, label: b}', 'user | token | tag | label | project'],
+  ['{user: root, tag: a}', 'user | token | tag | label | project'],
+  ['{user: nobody}', 'nobody'],
+  ['{token: missing}', 'token missing'],
+  ['{user: root, to: nobody}', 'nobody'],
+  ['{user: root, email: nowhere}', 'mail'],
+  ['{user: root, every: day}', 'every'],
+])(
+  'a statement by mail of nobody, to nobody or to nowhere is refused, and nothing is planned: %s',
+  async (row, reason) => {
+    const runner = createRunner(dir);
+    await applied(runner, `users: [${rootLine}]`);
+    await expect(runner.run(['apply', '-f', site(`schedules: [{tag: fine}, ${row}]`)])).rejects.toThrow(reason);
+    expect(await runner.json(['schedule', 'list', '--all'])).toEqual([]);
+  },
+);
+
+test('links are not in a file: export says so, and apply names the command that makes one', async () => {
+  const runner = createRunner(dir);
+  await applied(runner, `users: [${rootLine}]`);
+  await runner.run(['export']);
+  expect(runner.said()).not.toContain('links');
+  await runner.run(['link', 'create', '--month', '2026-10', '--user', 'root']);
+  expect(await runner.run(['export', '--json'])).not.toContain('link');
+  expect(runner.said()).toContain('links to documents (1) are not in the file');
+  await expect(runner.run(['apply', '-f', site('links: [{user: root}]')])).rejects.toThrow('gateway link create');
 });

@@ -55,6 +55,16 @@ test('applying needs the scope of each section that the file has', async () => {
   expect(await apply({ ...channels, ...options }, await bearer('channels,settings'))).toMatchObject({ success: true });
 });
 
+test('statements by mail need the scope of bills', async () => {
+  const plans = { schedules: [{ user: 'ann' }] };
+  expect(await apply(plans, await bearer('channels,settings'))).toMatchObject({
+    code: 'scope_too_small',
+    message: expect.stringContaining('schedules'),
+  });
+  expect(await apply(plans, await bearer('billing'))).toMatchObject({ data: [{ action: 'create', kind: 'schedule' }] });
+  expect(await apply(plans, await bearer('billing'))).toMatchObject({ data: [{ action: 'unchanged' }] });
+});
+
 test.each([
   ['a new administrator', { username: 'new', role: 'root', password: 'password9' }],
   ['a higher role', { username: 'ann', role: 'admin' }],

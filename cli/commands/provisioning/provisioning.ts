@@ -4,6 +4,7 @@ import { AppError } from '../../../server/contract/errors.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import type { ProvisionChange } from '../../../server/contract/provision.ts';
 import { escaped } from '../../../server/contract/safe-text.ts';
+import type { Client } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { readDocument } from './document.ts';
@@ -68,8 +69,24 @@ export const diff: CommandRun = async (context, flags) => {
   differences(print(context, await client.call('provision.diff', { document, prune })));
 };
 
+/** A link to a document is known to who has it alone: no file can bring it back. */
+async function noteLinks(context: Context, client: Client): Promise<void> {
+  // Who may export may not always read links.
+  const links = await client.call('link.list', { all: true, page_size: 1 }).catch(() => null);
+  if (links === null || links.total === 0) return;
+  const { total } = links;
+  context.output.note(
+    context.say(
+      `文件不含单据链接（${total} 个）：链接只有持有者知道，请用 gateway link create 重新生成`,
+      `links to documents (${total}) are not in the file: only who has one knows it; make new ones with gateway link create`,
+    ),
+  );
+}
+
 export const exportSite: CommandRun = async (context, flags) => {
-  const document = await (await context.client()).call('provision.export', { balances: flags.balances === true });
+  const client = await context.client();
+  const document = await client.call('provision.export', { balances: flags.balances === true });
+  await noteLinks(context, client);
   if (context.output.format === 'json') return context.output.object(document, [], '');
   const { stringify } = await import('yaml');
   const plain = stringify(document, { lineWidth: 0 });

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
 import { createBudgetsRepository } from '../../../db/repositories/budgets.ts';
 import { createChannelsRepository } from '../../../db/repositories/channels.ts';
+import { createStatementSchedulesRepository } from '../../../db/repositories/statement-schedules.ts';
 import { createTokensRepository } from '../../../db/repositories/tokens.ts';
 import { createUnsupportedMembersRepository } from '../../../db/repositories/unsupported-members.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
@@ -15,6 +16,7 @@ import { targetsIn } from '../../contract/virtual-models.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { unsupportedText } from '../channels/unsupported-members.ts';
 import type { OptionsService } from '../options/service.ts';
+import type { StatementScope } from '../statements/service.ts';
 import { same } from './compare.ts';
 
 /**
@@ -77,6 +79,8 @@ function channelRefs(
 
 const withUnsupported = (unsupported: readonly string[]) => (unsupported.length === 0 ? {} : { unsupported });
 
+const withSchedules = (schedules: readonly object[]) => (schedules.length === 0 ? {} : { schedules });
+
 const withBudgets = (budgets: readonly object[]) => (budgets.length === 0 ? {} : { budgets });
 
 /** @param balances those of users too: what a site needs that begins with them. */
@@ -102,6 +106,29 @@ export async function exportSite(
     // A program signs in again by itself; a key of its name would be one that nobody asked for.
     .filter((token) => token.parent_id === 0 && token.kind !== 'agent' && names.has(token.user_id))
     .sort((a, b) => a.id - b.id);
+  const rows = await createStatementSchedulesRepository(deps.database).list();
+  const first = users.find(({ role }) => role >= Role.root)?.id;
+  /** Of a key or user that is gone there is none. */
+  const scheduleOf = (row: (typeof rows)[number]): object[] => {
+    const { userId, tokenId, tag, label, project } = JSON.parse(row.scope) as StatementScope;
+    const key = tokenId === undefined ? undefined : tokens.find(({ id }) => id === tokenId);
+    const to = names.get(row.user_id);
+    const isGone = (tokenId !== undefined && key === undefined) || (userId !== undefined && !names.has(userId));
+    if (to === undefined || isGone) return [];
+    const usual = key?.user_id ?? userId ?? first;
+    const whose =
+      key === undefined
+        ? { user: userId === undefined ? undefined : names.get(userId), tag, label, project }
+        : { token: key.name, owner: names.get(key.user_id) };
+    return [
+      {
+        ...nonDefault(whose),
+        ...(row.every === 'month' ? {} : { every: row.every }),
+        ...(row.user_id === usual ? {} : { to }),
+        ...nonDefault({ email: row.email, status: row.paused === 1 ? 'disabled' : '' }),
+      },
+    ];
+  };
   return {
     version: 1,
     options: Object.fromEntries(
@@ -200,5 +227,6 @@ export async function exportSite(
         ];
       }),
     ),
+    ...withSchedules(rows.flatMap(scheduleOf)),
   };
 }

@@ -22,6 +22,7 @@ const sections = {
   tokens: 'token.update',
   codes: 'redemption.create',
   budgets: 'budget.set',
+  schedules: 'statement.schedule',
 } as const satisfies Partial<Record<keyof ProvisionDocument, string>>;
 
 const reject = (call: string): never => {

@@ -11,6 +11,7 @@ import type { UnsupportedMembersService } from '../channels/unsupported-members.
 import type { OptionsService } from '../options/service.ts';
 import type { RedemptionsService } from '../redemptions/service.ts';
 import type { Vault } from '../secrets/vault.ts';
+import type { SchedulesService } from '../statements/schedules.ts';
 import type { TokensService } from '../tokens/service.ts';
 import type { Credentials } from '../users/credentials.ts';
 import type { Passwords } from '../users/password.ts';
@@ -23,6 +24,7 @@ import { exportSite } from './export.ts';
 import { applyOptions } from './options.ts';
 import { preparePasswords } from './password.ts';
 import { applyTokens, applyUsers, type Grant } from './people.ts';
+import { applySchedules } from './schedules.ts';
 import { checkScope, type ProvisionScope, withoutPasswords } from './scope.ts';
 import { applyVirtualModels } from './virtual-models.ts';
 
@@ -37,6 +39,7 @@ export interface ProvisionedServices {
   readonly credentials: Credentials;
   readonly tokens: TokensService;
   readonly redemptions: RedemptionsService;
+  readonly schedules: SchedulesService;
 }
 
 export interface ProvisionOrder {
@@ -105,6 +108,7 @@ export function createProvisioning(deps: {
         const root = await services.users.firstWithRole(Role.root);
         const codes = await applyCodes(all, expected.codes ?? [], { creator: root?.id ?? 0, quotaPerUnit, now });
         const budgets = await applyBudgets(all, expected.budgets ?? [], quotaPerUnit);
+        const schedules = await applySchedules(all, expected.schedules ?? []);
         const pending = people.grants.length === 0 ? '' : JSON.stringify(people.grants);
         if (pending !== '') await services.options.setMeta(grantsDue, pending);
         // A site that has its administrator from a file needs no set-up page.
@@ -114,7 +118,8 @@ export function createProvisioning(deps: {
           await database.commit();
           due = pending;
         }
-        return [...options, ...people.changes, ...channels, ...virtual, ...tokens, ...codes, ...budgets];
+        const things = [...channels, ...virtual, ...tokens, ...codes, ...budgets, ...schedules];
+        return [...options, ...people.changes, ...things];
       } finally {
         await database.close();
         if (!dryRun) {
