@@ -1,6 +1,6 @@
 /** What each agent is given so that it asks this gateway and nobody else; the real programs are run by `scripts/lab/agents/agents.ts`. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { prepareRun } from '../../cli/parts/agent-run.ts';
@@ -201,6 +201,40 @@ describe('the commands', () => {
     expect(await runner.run(['connect', '--undo'])).toContain('codex: as it was');
     expect(readFileSync(file, 'utf8')).toBe('# mine\nmodel = "old"\n');
     await expect(runner.run(['connect', 'nobody'])).rejects.toMatchObject({ code: 'usage' });
+  });
+
+  test('connect gives each program a key of its own once its user agrees, the same one the next time, and no key where it writes nothing', async () => {
+    await setUp();
+    const home = join(dir, 'home');
+    const runner = createRunner(dir, { HOME: home, PATH: '/nowhere' });
+    const names = async () => ((await runner.json(['token', 'list'])) as { name: string }[]).map(({ name }) => name);
+    const keyIn = (text: string) => /sk-\w{48}/.exec(text)?.[0];
+    const cline = join(home, '.cline', 'data', 'settings', 'providers.json');
+    const codex = join(home, '.codex', 'config.toml');
+    mkdirSync(join(home, '.codex'), { recursive: true });
+    expect(await runner.run(['connect', 'cline', '--dry-run'])).toContain(`+ new API key Cline on ${hostname()}`);
+    await expect(runner.run(['connect', 'cline'])).rejects.toMatchObject({ code: 'input_needed' });
+    writeFileSync(codex, 'model = = 1');
+    await expect(runner.run(['connect', 'codex', '--yes'])).rejects.toMatchObject({ code: 'usage' });
+    expect(await names()).toEqual(['laptop']);
+    rmSync(codex);
+    await runner.run(['connect', 'cline', 'codex', '--yes']);
+    const written = [keyIn(readFileSync(cline, 'utf8')), keyIn(readFileSync(codex, 'utf8'))];
+    expect(new Set(written).size).toBe(2);
+    expect(written).not.toContain(undefined);
+    const made = [`Cline on ${hostname()}`, `Codex on ${hostname()}`];
+    expect((await names()).sort()).toEqual([...made, 'laptop']);
+    for (const [index, name] of made.entries())
+      expect(await runner.run(['agents', 'qwen', '--token', name])).toContain(written[index]);
+    await runner.run(['connect', 'cline', '--undo']);
+    await runner.run(['connect', 'cline', '--yes']);
+    expect(keyIn(readFileSync(cline, 'utf8'))).toBe(written[0]);
+    expect(await names()).toHaveLength(3);
+    await runner.run(['token', 'disable', made[0] ?? '', '--yes']);
+    await expect(runner.run(['connect', 'cline', '--yes'])).rejects.toMatchObject({ code: 'not_found' });
+    await runner.run(['connect', 'cline', '--yes', '--token', 'laptop']);
+    expect(keyIn(readFileSync(cline, 'utf8'))).not.toBe(written[0]);
+    expect(await names()).toHaveLength(3);
   });
 
   test('connect writes nothing for cursor, which has no file for it, and says where its fields are listed', async () => {

@@ -3,7 +3,7 @@
  * tests/cli/outlines. The other forms (Chinese, YAML, CSV, identifiers, a refusal) are compared with these, not recorded.
  */
 import { cpSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { parse as parseCsv } from 'csv-parse/sync';
@@ -59,7 +59,9 @@ async function linesOf(
     const parts = (rest + text).split('\n');
     rest = parts.pop() ?? '';
     for (const line of parts)
-      lines.push(`${mark}${line.replaceAll(dir, 'DIR').replaceAll(process.execPath, 'GATEWAY')}`.trimEnd());
+      lines.push(
+        `${mark}${line.replaceAll(dir, 'DIR').replaceAll(process.execPath, 'GATEWAY').replaceAll(` on ${hostname()}`, ' on HOST')}`.trimEnd(),
+      );
     return true;
   };
   vi.stubGlobal('fetch', async (address: string, init: RequestInit = {}) =>

@@ -57,6 +57,30 @@ export async function tokenFor(context: Context, name: string | undefined): Prom
   return withMaskedKey(found);
 }
 
+/**
+ * The key that a program has to itself, by its name. @returns key null = there is none yet; `reader` is one with which the site can be
+ * asked for its models meanwhile, '' = none. @throws AppError not_found where it is off: that was somebody's will
+ */
+export async function ownKeyNamed(
+  context: Context,
+  name: string,
+): Promise<{ readonly key: string | null; readonly reader: string }> {
+  const tokens = await rowsOf(await context.client(), 'token.list', { owner: 'self' });
+  const keys = tokens.filter(({ kind }) => kind === undefined);
+  const isOn = ({ status }: Token): boolean => status === TokenStatus.enabled;
+  const own = keys.filter((token) => token.name === name);
+  const key = own.find(isOn);
+  if (key === undefined && own.length > 0)
+    throw new AppError('not_found', {
+      what: context.say(
+        `可用的令牌“${name}”（gateway token enable，或指定 --token）`,
+        `an enabled API key “${name}” (gateway token enable, or --token)`,
+      ),
+    });
+  const reader = key ?? keys.findLast(isOn);
+  return { key: key === undefined ? null : displayedKey(key.key), reader: displayedKey(reader?.key ?? '') };
+}
+
 const withMaskedKey = (token: Token): Token => ({ ...token, key: displayedKey(token.key) });
 
 async function agentSettings(context: Context, flags: FlagValues, agent: Agent): Promise<AgentSettings> {

@@ -1,6 +1,7 @@
 /** Writes the settings of agents that are installed here, shows them before, and takes them back. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { homeOf } from '../../../server/app/data-dir.ts';
 import {
@@ -13,6 +14,7 @@ import {
 } from '../../../server/contract/agents.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { textIn } from '../../../server/contract/language.ts';
+import { displayedKey, maxTokenNameLength } from '../../../server/contract/token-key.ts';
 import { isCompiled } from '../../bench/process.ts';
 import { type CommandRun, type FlagValues, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -20,7 +22,7 @@ import { currentContext } from '../../contexts.ts';
 import { addressOf } from '../../parts/access.ts';
 import { settingsFor } from '../../parts/agent-run.ts';
 import { Backup, type FileState, patched, stateOf, writeFile } from '../../parts/config-file.ts';
-import { tokenFor } from './clients.ts';
+import { ownKeyNamed, tokenFor } from './clients.ts';
 import { printArguments } from './login.ts';
 
 const backupsOf = ({ env }: Context): string =>
@@ -83,8 +85,10 @@ const shown = (value: unknown, secret: string): string => {
 
 interface Credential {
   readonly credential: AgentCredential;
-  /** For the test, and what is not to be shown; '' = the program fetches its own when it starts. */
+  /** For the test, for the list of models, and what is not to be shown; '' = the program fetches its own when it starts. */
   readonly key: string;
+  /** Name of the key that is made for it once its user agrees; absent = it has one. */
+  readonly makes?: string;
 }
 
 /** Where a program that signs in by the browser is sent. @throws AppError usage where the site lets no program sign in, server_unreachable */
@@ -122,7 +126,23 @@ async function credentialFor(context: Context, flags: FlagValues, agent: Agent):
   const token = text(flags.token) === undefined ? signedIn(agent, context) : null;
   if (token !== null)
     return { key: token, credential: { command: own, arguments: printArguments(agent.name, addressOf(context)) } };
-  const { key } = await tokenFor(context, text(flags.token));
+  const named = text(flags.token);
+  if (named !== undefined) {
+    const { key } = await tokenFor(context, named);
+    return { key, credential: { key } };
+  }
+  // A key of its own, so that what it spends is seen, bounded and ended apart from everything else.
+  const name = `${agent.label} on ${hostname()}`.slice(0, maxTokenNameLength);
+  const { key, reader } = await ownKeyNamed(context, name);
+  if (key === null) return { key: reader, credential: { key: 'sk-…' }, makes: name };
+  return { key, credential: { key } };
+}
+
+/** What is written once its user has agreed. */
+async function agreed(context: Context, planned: Credential): Promise<Credential> {
+  if (planned.makes === undefined) return planned;
+  const client = await context.client();
+  const key = displayedKey((await client.call('token.create', { name: planned.makes, unlimited_quota: true })).key);
   return { key, credential: { key } };
 }
 
@@ -205,10 +225,12 @@ export const connect: CommandRun = async (context, flags, _first, names) => {
       rows.push({ name: agent.name, files: [], test, lines: [] });
       continue;
     }
-    const credential = await credentialFor(context, flags, agent);
-    const changes = await changesFor(context, flags, agent, credential);
-    const lines = linesOf(changes, credential.key);
-    const files = changes.map(({ state: { path } }) => path);
+    const planned = await credentialFor(context, flags, agent);
+    const { makes } = planned;
+    const shownChanges = await changesFor(context, flags, agent, planned);
+    const newKey = makes === undefined ? [] : [context.say(`  + 新令牌 ${makes}`, `  + new API key ${makes}`)];
+    const lines = [...linesOf(shownChanges, makes === undefined ? planned.key : ''), ...newKey];
+    const files = shownChanges.map(({ state: { path } }) => path);
     if (flags.dryRun === true) {
       rows.push({ name: agent.name, files, test: '', lines });
       continue;
@@ -216,6 +238,8 @@ export const connect: CommandRun = async (context, flags, _first, names) => {
     const note = agent.keepsNoKey === true && agent.note !== undefined ? [textIn(agent.note, context.language)] : [];
     context.output.note([`${agent.label}:`, ...lines, ...note].join('\n'));
     await context.confirm(context.say('写入？', 'Write this?'));
+    const credential = await agreed(context, planned);
+    const changes = makes === undefined ? shownChanges : await changesFor(context, flags, agent, credential);
     new Backup(backupsOf(context), agent.name).keep(changes);
     for (const { state, text: written } of changes) writeFile(state.path, written);
     rows.push({ name: agent.name, files, test: await tested(context, credential.key), lines: [] });

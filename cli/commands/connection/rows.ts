@@ -50,7 +50,11 @@ export const connectionRows: readonly CommandRow[] = [
     zh: '把编程智能体的配置文件接到网关，并可恢复原样',
     en: 'set up agents in their own files, and restore these',
     flags: [
-      token,
+      {
+        flag: '--token <name>',
+        zh: '令牌（默认为每个程序各建一个）',
+        en: 'token (default: one made for each program)',
+      },
       model,
       dryRun,
       {
