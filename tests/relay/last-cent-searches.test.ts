@@ -47,9 +47,9 @@ async function begin() {
         yield frame({ type: 'response.output_text.delta', output_index: 0, item_id: 'm', delta: await piece() });
       yield frame({ type: 'response.completed', response: whole });
     }
-    return new Response(ReadableStream.from(frames()), { headers: { 'content-type': 'text/event-stream' } });
+    return new Response(frames() as unknown as ReadableStream, { headers: { 'content-type': 'text/event-stream' } });
   };
-  const frame = (event: { readonly type: string } & object) =>
+  const frame = (event: { readonly type: string; readonly [member: string]: unknown }) =>
     new TextEncoder().encode(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
   gateway = await createTestGateway({
     ...{ quota: 2_000_000, limits: { checkpointMs: 0 } },
@@ -145,5 +145,5 @@ test('a stream that may search is not cut while what it owes is its cached promp
   }
   expect(held.at(-1)).toBeGreaterThanOrEqual(held[0] ?? 0);
   await gateway.ledger.drain();
-  expect((await gateway.logs())[0]?.endReason).not.toBe('quota_cut');
+  expect((await gateway.logs())[0]?.end_reason).not.toBe('quota_cut');
 });

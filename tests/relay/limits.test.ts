@@ -343,7 +343,10 @@ test.each(['gpt-4o-mini', 'gpt-4o', 'dall-e-3'])(
       maxTokens: 4096,
       reserveAmount: cost(4096),
       fallback: 100,
+      own: 100,
+      rereads: 0,
       found: 0,
+      window: Number.POSITIVE_INFINITY,
       answer: null,
       others: [],
     };
