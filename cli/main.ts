@@ -134,15 +134,15 @@ async function main(): Promise<number> {
     stdin: process.stdin,
     language,
   };
-  let words = trailingGlobals(asHelpFlag(args));
+  const isBare = namesNoCommand(args);
+  const hasScreen = streams.outIsTty && process.stdin.isTTY === true;
+  // Known before the tree is made: of the other commands nothing is made then.
+  const words = isBare && hasScreen ? ['board', ...args] : trailingGlobals(asHelpFlag(args));
   const program = createProgram(deps, words);
   try {
-    if (namesNoCommand(args)) {
-      if (!streams.outIsTty || process.stdin.isTTY !== true) {
-        program.outputHelp();
-        return 0;
-      }
-      words = ['board', ...args];
+    if (isBare && !hasScreen) {
+      program.outputHelp();
+      return 0;
     }
     await program.parseAsync(words, { from: 'user' });
     return 0;
