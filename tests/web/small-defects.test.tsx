@@ -128,3 +128,50 @@ test('a row of the log that cannot be opened is said to be missing', async () =>
   await page.until(() => expect(page.text()).toContain('no such row'));
   expect(page.text()).toContain(i18next.t('logs.noSuchRow', { id: '999999999' }));
 });
+
+test('models of an OpenAI dialect are offered where there are such, and not to other providers', async () => {
+  const { ChannelModels } = await import('../../web/features/channels/channel-models.tsx');
+  const offered = async (common: readonly string[]) => {
+    const page = await mounted(() => <ChannelModels value="" common={common} ask={null} onChange={() => undefined} />, {
+      user: reader(100),
+      answers: filled,
+    });
+    return page.text().includes(i18next.t('channels.fillRelated'));
+  };
+  expect(await offered(['gpt-4o', 'o3'])).toBe(true);
+  expect(await offered(['claude-sonnet-4-5', 'claude-haiku-4-5'])).toBe(false);
+});
+
+test('that the models of a provider could not be read stands in the form, and none is picked', async () => {
+  const { ChannelModels } = await import('../../web/features/channels/channel-models.tsx');
+  const taken: string[] = [];
+  const ask = () => Promise.reject(new Error('401 Incorrect API key provided'));
+  const page = await mounted(
+    () => (
+      <ChannelModels
+        value=""
+        common={['claude-sonnet-4-5']}
+        ask={ask}
+        atOnce
+        onChange={(models) => taken.push(models)}
+      />
+    ),
+    { user: reader(100), answers: filled },
+  );
+  await page.until(() =>
+    expect(page.text()).toContain(`${i18next.t('channels.listFailed')}: 401 Incorrect API key provided`),
+  );
+  expect(taken).toEqual([]);
+});
+
+test('one failure that several parts of the page of users meet is said once', async () => {
+  const { UsersPage } = await import('../../web/features/users/users-page.tsx');
+  const refused = { refused: 'The database is busy' };
+  const page = await mounted(() => <UsersPage />, {
+    user: reader(100),
+    path: '/user',
+    answers: { ...filled, 'user.list': refused, 'group.list': refused },
+  });
+  await page.until(() => expect(page.text()).toContain('The database is busy'));
+  expect(document.querySelectorAll('[data-failure]')).toHaveLength(1);
+});

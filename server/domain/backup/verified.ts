@@ -7,7 +7,7 @@ import { ledgerStats } from '../../../db/ledger/sqlite/stats.ts';
 import { openDatabase } from '../../../db/open.ts';
 import type { DatabasePlace } from '../../../db/place.ts';
 import { portableCopy } from '../../../db/site-checks.ts';
-import { reportsOf } from '../../billing/ledger/verify.ts';
+import { type InvariantReport, reportsOf } from '../../billing/ledger/verify.ts';
 import { AppError } from '../../contract/errors.ts';
 
 export interface BackupOrder {
@@ -60,8 +60,10 @@ async function verify({ target, nativeBinding }: BackupOrder): Promise<BackupHea
     try {
       const { problems } = checkDatabase(database);
       const broken = reportsOf(ledgerStats(database.raw)).filter(({ violations }) => violations > 0);
-      const found = [...problems, ...broken.map(({ id, examples }) => `${id}: ${examples[0] ?? ''}`)];
-      if (found.length > 0) throw new AppError('backup_unsound', { detail: found[0] ?? '' });
+      const [problem] = problems;
+      const [first] = broken;
+      if (problem !== undefined) throw new AppError('backup_unsound', { detail: problem });
+      if (first !== undefined) throw new AppError('backup_unsound', unsoundWords(first));
     } finally {
       await database.close();
     }
@@ -69,4 +71,14 @@ async function verify({ target, nativeBinding }: BackupOrder): Promise<BackupHea
   } finally {
     for (const end of ['', '-wal', '-shm']) rmSync(opened + end, { force: true });
   }
+}
+
+/** What does not hold, in words before its name and an example. */
+function unsoundWords({ id, zh, en, examples }: InvariantReport) {
+  const found = `${id}: ${examples[0] ?? ''}`;
+  return {
+    detail: found,
+    detail_zh: `“${zh}”不成立（${found}）`,
+    detail_en: `it does not hold that ${en} (${found})`,
+  };
 }

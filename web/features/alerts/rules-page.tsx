@@ -110,7 +110,7 @@ export function AlertRulesPage() {
         </Link>
       </PageHead>
       <div className="px-5 pb-6">
-        <p className="mb-3 max-w-[120ch] text-ink-2">
+        <p className="mb-3 text-ink-2">
           {t('alertRules.about', { count: Number(rules[0]?.values[repeatName] ?? 24) })}
         </p>
         {list.failure === null ? null : <FailureNote failure={list.failure} />}

@@ -345,12 +345,12 @@ export function StatementPage() {
       <PageHead
         title={t('statement.title')}
         count={
-          <>
+          <span className="flex flex-wrap items-center gap-2">
             <MonthSelect month={month} onChange={(selected) => url.set('month', selected)} />
             {isAccount ? (
               <DivisionSelect division={division} admin={admin} onChange={(selected) => url.set('by', selected)} />
             ) : null}
-          </>
+          </span>
         }
       >
         {narrow ? (
