@@ -215,7 +215,7 @@ export const connect: CommandRun = async (context, flags, _first, names) => {
       const line = lineFor(agent);
       const test = context.say(
         `没有可写的文件，按 ${line} 手动填写`,
-        `it has no file to write: enter what ${line} says`,
+        `it has no file to write: enter its values by hand (${line})`,
       );
       rows.push({ name: agent.name, files: [], test, lines: [] });
       continue;

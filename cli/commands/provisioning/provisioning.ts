@@ -77,7 +77,7 @@ async function noteLinks(context: Context, client: Client): Promise<void> {
   const { total } = links;
   context.output.note(
     context.say(
-      `文件不含单据链接（${total} 个）：链接只有持有者知道，请用 gateway link create 重新生成`,
+      `文件不含单据链接（${total} 个）：只有拿到链接的人知道它，请用 gateway link create 重新生成`,
       `links to documents (${total}) are not in the file: only who has one knows it; make new ones with gateway link create`,
     ),
   );

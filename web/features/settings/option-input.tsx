@@ -13,6 +13,8 @@ import { MapField } from './map-field.tsx';
 import { listOf, mapShapeOf } from './option-map.ts';
 import { numberBounds, optionBounds, shapeOf } from './typed-option.ts';
 
+const isNumber = (text: string): boolean => /^\d+$/.test(text);
+
 export interface OptionInputProps {
   readonly option: OptionKey;
   readonly language: Language;
@@ -93,7 +95,9 @@ export function TypedField({ option, language, value, locked, help, placeholder,
         value={value}
         disabled={locked}
         data-option={option}
-        options={(kind.choices ?? []).map((one) => [one, i18next.t(`settings.choice.${one as 'hour'}`)] as const)}
+        options={(kind.choices ?? []).map(
+          (one) => [one, isNumber(one) ? one : i18next.t(`settings.choice.${one as 'hour'}`)] as const,
+        )}
         onChange={onChange}
       />
     );
