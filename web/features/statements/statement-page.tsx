@@ -345,7 +345,7 @@ export function StatementPage() {
       <PageHead
         title={t('statement.title')}
         count={
-          <span className="flex flex-wrap items-center gap-2">
+          <span className="flex flex-wrap items-center gap-2 max-sm:max-w-[13.4rem]">
             <MonthSelect month={month} onChange={(selected) => url.set('month', selected)} />
             {isAccount ? (
               <DivisionSelect division={division} admin={admin} onChange={(selected) => url.set('by', selected)} />
