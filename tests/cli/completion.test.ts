@@ -43,6 +43,12 @@ test.each([
     ['container', 'launchd', 'systemd'],
   ],
   [['connect', 'cla'], ['claude']],
+  [['connect', '--br'], ['--browser']],
+  [['token', 'print', '--for', 'cod'], ['codex']],
+  [
+    ['program', ''],
+    ['list', 'rm'],
+  ],
   [['route', 'explain', ''], ['m-1']],
 ])('%j', async (words, offered) => expect(await complete(words, env)).toEqual(offered));
 

@@ -83,3 +83,20 @@ test('doctor counts budgets, and warns where keys that leak cannot be stopped', 
   await runner.run(['option', 'set', 'LogConsumeEnabled=false']);
   expect(await budgets()).toMatchObject({ result: 'warn', fix: 'gateway option set LogConsumeEnabled=true' });
 });
+
+test('doctor says where programs may sign in whether they can from other machines', async () => {
+  const programs = async () => {
+    const rows: { check: string; result: string; fix?: string }[] = await runner.json(['doctor']);
+    return rows.find(({ check }) => check === 'programs');
+  };
+  expect(await programs()).toBeUndefined();
+  await runner.run(['option', 'set', 'agents.sign_in=true']);
+  const fix = 'gateway option set ServerAddress=https://...';
+  expect(await programs()).toMatchObject({ result: 'warn', fix });
+  await runner.run(['option', 'set', 'ServerAddress=http://gateway.example.com']);
+  expect(await programs()).toMatchObject({ result: 'warn', fix });
+  await runner.run(['option', 'set', 'ServerAddress=https://gateway.example.com']);
+  expect(await programs()).toMatchObject({ result: 'ok' });
+  await runner.run(['option', 'set', 'ServerAddress=', 'general_setting.trusted_proxies=127.0.0.1']);
+  expect(await programs()).toMatchObject({ result: 'ok' });
+});

@@ -608,6 +608,27 @@ test('a file of the site names no program, and gives none a key', async () => {
   expect((await keysOf()).map(({ kind }) => kind).sort()).toEqual(['agent', undefined]);
 });
 
+test('a file of the site has the options of sign-ins, sets them, and takes them from another site', async () => {
+  const set = { 'agents.token_minutes': '30', 'agents.claude_env': '{"A":"1"}' };
+  for (const [key, value] of Object.entries(set)) await api.gateway.option(key as keyof typeof set, value);
+  const { data } = (await api.send('GET', '/api/provision/', undefined, root.headers)).body;
+  const { options } = data as { options: Record<string, unknown> };
+  expect(options).toMatchObject({ 'agents.sign_in': 'true', 'agents.token_minutes': '30' });
+  expect(Object.keys(options)).toContain('agents.claude_env');
+  const own = Object.fromEntries(Object.entries(options).filter(([key]) => key.startsWith('agents.')));
+  const other = await createApiFixture();
+  try {
+    const admin = await other.addUser('admin', 100);
+    const document = { version: 1, options: own };
+    expect((await other.send('POST', '/api/provision/', { document }, admin.headers)).body.success).toBe(true);
+    const read = other.gateway.services.options;
+    expect([read.get('agents.sign_in'), read.get('agents.token_minutes')]).toEqual([true, 30]);
+    expect(read.get('agents.claude_env')).toEqual(api.gateway.services.options.get('agents.claude_env'));
+  } finally {
+    await other.close();
+  }
+});
+
 test('a user has twenty programs at most', async () => {
   const { services } = api.gateway;
   for (let n = 0; n < 20; n++)
