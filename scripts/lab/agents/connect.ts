@@ -7,7 +7,7 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { type Agent, agents } from '../../../server/contract/agents.ts';
+import { type Agent, agents, isSetUpByHand, lineFor } from '../../../server/contract/agents.ts';
 import { gatewayIn } from '../../run-gateway.ts';
 import { asking, homeEnvironment, programsIn, runFor } from './programs.ts';
 import { doneWords, startUpstream } from './upstream.ts';
@@ -55,6 +55,7 @@ async function walk(agent: Agent, state: 'fresh' | 'existing' | 'broken', seen: 
     chmodSync(path, 0o640);
   }
   const before = contentsOf(home, paths);
+  if (isSetUpByHand(agent)) return `by hand: ${lineFor(agent)}`;
   const env = { ...homeEnvironment(home, programs.path), GATEWAY_DATA_DIR: dataDir, XDG_STATE_HOME: '' };
   const connect = (...words: string[]) =>
     runFor([process.execPath, main, 'connect', agent.name, ...words], env, work, limitMs);
@@ -74,9 +75,12 @@ async function walk(agent: Agent, state: 'fresh' | 'existing' | 'broken', seen: 
     const answered = asked.words.includes(doneWords.slice(0, -1));
     called = `${seen.calls} calls, ${answered ? 'answered' : `NO ANSWER: ${asked.words.slice(-300)}`}`;
   }
-  const undone = await connect('--undo');
+  // Some write into their own file when they run: it is no longer what was written, and goes back when its user says so.
+  const first = await connect('--undo');
+  const isOwn = first.code !== 0 && first.words.includes('it was changed since');
+  const undone = isOwn ? await connect('--undo', '--force') : first;
   const changed = contentsOf(home, paths).filter((text, at) => text !== before[at]).length;
-  return `written, ${called}, ${undone.code === 0 && changed === 0 ? 'undone' : `WRONG: ${changed} not undone: ${undone.words}`}`;
+  return `written, ${called}, ${undone.code === 0 && changed === 0 ? `undone${isOwn ? ' by --force: the program wrote into it' : ''}` : `WRONG: ${changed} not undone: ${undone.words}`}`;
 }
 
 const [names = agents.map(({ name }) => name)] = process.argv.slice(2).map((list) => list.split(','));

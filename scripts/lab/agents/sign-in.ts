@@ -3,7 +3,7 @@
  * `/login`, Codex by a command and by the browser, opencode by a plugin. One sign-in, a task of two tools on upstreams of four dialects,
  * the same while the token ends three times, warnings at 76 and 96 percent, the end of a budget, a removed person.
  * Not part of the tests: it needs the registry (or AGENTS_FOLDER), the built executable, tmux, and for Codex's browser a Secret Service
- * (`gnome-keyring-daemon` and `dbus-run-session`). Screens are kept below AGENTS_SCREENS. Some eight minutes.
+ * (`gnome-keyring-daemon` and `dbus-daemon`). Screens are kept below AGENTS_SCREENS. Some eight minutes.
  * Run: node scripts/launch.mjs lab/agents/sign-in [WAY...] [--short | --renewals]   (without, or with nothing but, the four minutes in which tokens end)
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -186,19 +186,23 @@ const ways: Readonly<Record<string, Way>> = {
   opencode: { program: 'opencode', signIn: logIn, use: (machine, model) => connected(machine, model) },
 };
 
-/** Where a program keeps its token in a Secret Service, it gets one of its own. */
-const inKeyring = (name: string, command: readonly string[]): readonly string[] =>
-  name === 'browser'
-    ? [
-        'dbus-run-session',
-        '--',
-        'sh',
-        '-c',
-        `printf x | gnome-keyring-daemon --unlock --components=secrets >/dev/null; exec "$@"`,
-        'sh',
-        ...command,
-      ]
-    : command;
+/**
+ * A desktop's Secret Service: one bus and one unlocked keyring for all that runs on the machine, because Codex leaves a server of its
+ * own running between two of its screens. @returns the variables that lead to it, and what ends it.
+ */
+async function keyring(home: string, path: string) {
+  const bus = Bun.spawn(['dbus-daemon', '--session', '--nofork', '--print-address'], {
+    env: { HOME: home, PATH: path },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'ignore',
+  });
+  const { value } = await bus.stdout.getReader().read();
+  const env = { DBUS_SESSION_BUS_ADDRESS: new TextDecoder().decode(value).trim() };
+  const unlock = ['sh', '-c', 'printf x | gnome-keyring-daemon --unlock --components=secrets >/dev/null'];
+  await runFor(unlock, { HOME: home, PATH: path, ...env }, home, 10_000);
+  return { env, stop: () => bus.kill() };
+}
 
 /** Models that a way is served by, one for each dialect. Claude Code lists names with "claude" in them alone. */
 const modelOf = (name: string, dialect: Dialect): string => `claude-${dialect}-${name}`;
@@ -217,8 +221,10 @@ async function walk(name: string, way: Way, gatewayUrl: string, tls: Certificate
     home,
     `${join(executable, '..')}:${programs.path}`,
   );
+  const desktop = name === 'browser' ? await keyring(home, quiet.PATH ?? '') : undefined;
   const env = {
     ...quiet,
+    ...desktop?.env,
     PATH: `${home}:${quiet.PATH}`,
     // It looks for a new token as seldom as every five minutes, which is no matter for a token of an hour.
     CLAUDE_CODE_API_KEY_HELPER_TTL_MS: '20000',
@@ -242,8 +248,8 @@ async function walk(name: string, way: Way, gatewayUrl: string, tls: Certificate
     const person = await consoleOf(gatewayUrl, name);
     const machine: Signed = {
       ...{ name, program, env, home, work, task, url: watch.url, console: person },
-      command: (prompt) => inKeyring(name, [program, ...(asking[program]?.(prompt) ?? [])]),
-      opened: inKeyring(name, [program]),
+      command: (prompt) => [program, ...(asking[program]?.(prompt) ?? [])],
+      opened: [program],
     };
     const started = performance.now();
     await way.signIn(machine);
@@ -326,6 +332,7 @@ async function walk(name: string, way: Way, gatewayUrl: string, tls: Certificate
     row.push(String(error).slice(0, 800));
     say('asked', watch.seen.map(({ path, status }) => `${path} ${status}`).join(', '));
   } finally {
+    desktop?.stop();
     watch.stop();
     await upstream.stop();
   }
