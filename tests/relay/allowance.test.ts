@@ -190,3 +190,8 @@ test('on several machines the shares together stay within the allowance', () => 
     }),
   );
 });
+
+test('what open requests may cost beyond balance and allowance leaves nothing to admit, and no less than nothing', () => {
+  expect(availableMax({ balance: 10, held: 0, max: 100 }, 20)).toBe(0);
+  expect(availableMax({ balance: 10, held: 0, max: 25 }, 20)).toBe(5);
+});

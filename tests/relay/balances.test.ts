@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { noAllowance } from '../../server/billing/balances/allowance.ts';
 import { Balances, createMoney } from '../../server/billing/balances/money.ts';
 import { createMemory } from '../../server/billing/balances/shared-memory.ts';
+import { UserSlot } from '../../server/billing/balances/slot.ts';
 import { createLeasedBalances } from '../../server/billing/leases/leased-balance.ts';
 import { createTestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream } from '../support/upstream.ts';
@@ -66,6 +67,16 @@ test('what a user owes to overrun is known from the first request after a start 
   expect(balances.account(1, 0).overrun()).toBe(70);
   balances.money.accounts.credit({ kind: 'balance', userId: 1, delta: 0, overrun: 5, version: 1 } as never);
   expect(balances.account(1, 0).overrun()).toBe(75);
+});
+
+test('what a user has used is what its row says when it is loaded, and what is charged comes on top', () => {
+  const balances = new Balances();
+  balances.money.accounts.observeUser({ ...user(1, 100), used: 70 });
+  const account = balances.account(1, 0);
+  const used = () => balances.money.memory.get(account.user + UserSlot.used);
+  expect(used()).toBe(70);
+  account.settle({ reserved: 0, charged: 5 });
+  expect(used()).toBe(75);
 });
 
 test('1,000 requests against the balance for 10: 10 are admitted', () => {
@@ -372,3 +383,18 @@ test('text in the memory that threads share is read as it was written, each wher
   expect([memory.write(one, 'gpt-4o', 20), memory.write(other, 'claude', 3)]).toEqual([6, 3]);
   expect([memory.read(one, 6), memory.read(other, 3)]).toEqual(['gpt-4o', 'cla']);
 });
+
+test.each(['balance', 'key'] as const)(
+  'who leaves the line for the %s keeps the places of those behind, and who comes then is behind them',
+  (line) => {
+    const balances = new Balances();
+    balances.money.accounts.observeUser(user(1, 100));
+    balances.money.accounts.observeToken(token(7, 400));
+    const account = balances.account(1, 7);
+    const [first, second] = [account.join(line) ?? 0, account.join(line) ?? 0];
+    account.leave(line, first);
+    const third = account.join(line) ?? 0;
+    expect([second, third]).toEqual([first + 1, first + 2]);
+    expect([account.isFirst(line, second), account.isFirst(line, third)]).toEqual([true, false]);
+  },
+);

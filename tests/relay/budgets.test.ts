@@ -305,3 +305,17 @@ test('what was reset before a change of zone is not counted again', async () => 
   await gateway.services.budgets.tick();
   expect(await usedOf(id)).toBe(225);
 });
+
+test('a refusal of a budget of money names the least that would do', async () => {
+  await open({ quota: 1_000_000 });
+  await gateway.option('DisplayInCurrencyEnabled', 'false');
+  const { key, id } = await gateway.token();
+  await budget('token', id, 'day', 'money', 2);
+  const refused = await gateway.chat(key, ask);
+  expect(refused.status).toBe(429);
+  const { error } = (await refused.json()) as { readonly error: { readonly message: string } };
+  const need = Number(/([\d,.]+) needed/.exec(error.message)?.[1]?.replaceAll(',', ''));
+  expect(need).toBeGreaterThan(2);
+  await budget('token', id, 'day', 'money', need);
+  expect((await gateway.chat(key, ask)).status).toBe(200);
+});

@@ -179,6 +179,7 @@ test('headers of the channel win over all others, with its key and with what cli
   expect((await send(chat, '/v1/chat/completions', { 'x-name': '{api_key}' })).status).toBe(200);
   expect(headers()).toMatchObject({
     authorization: 'Token sk-upstream-secret-key',
+    'content-type': 'application/json',
     'x-app': 'gateway',
     'x-caller': '{api_key}',
   });

@@ -77,3 +77,9 @@ test('the administrator reads the upstream’s own status and words, its callers
   expect(text).not.toContain('org-AbC');
   await upstream.stop();
 });
+
+test('a channel that is off can be tested, and is pinned by nothing else', async () => {
+  const id = await gateway.channel(practice.url, { type: 199, models: 'practice-small', status: 2 });
+  const order = { channelId: id, model: 'practice-small', stream: false };
+  expect(await runChannelTest(gateway.relay, gateway.state, order, Date.now)).toMatchObject({ ok: true });
+});

@@ -2,6 +2,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { refusalOf } from '../../server/relay/delivery/settle.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -119,4 +120,22 @@ test('the official SDKs ask once', async () => {
   const message = { model: 'nobody-has-it', max_tokens: 9, messages: [{ role: 'user' as const, content: 'hi' }] };
   await expect(anthropic.messages.create(message)).rejects.toThrow('does not exist');
   expect(requested).toBe(2);
+});
+
+test('an operation is unsupported where no channel was tried and the client waits, else no upstream was reached', () => {
+  const reservation = { parsed: { operation: 'chat', requestId: 'r', protocol: 'openai-chat' }, free: false } as never;
+  const codeOf = (attempts: readonly object[], clientGone: boolean) => {
+    const failed = {
+      kind: 'failed',
+      error: null,
+      failure: null,
+      last: null,
+      attempts,
+      left: null,
+      final: false,
+    } as never;
+    return refusalOf(reservation, failed, { clientGone, stopped: null }).error.code;
+  };
+  expect([codeOf([], false), codeOf([], true)]).toEqual(['operation_unsupported', 'upstream_unreachable']);
+  expect(codeOf([{}], false)).toBe('upstream_unreachable');
 });

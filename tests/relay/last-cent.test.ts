@@ -357,3 +357,15 @@ test.each([
   await (await send()).text();
   expect(upstream.requests).toHaveLength(1);
 });
+
+test('where the limit of its key is what is short, the answer is made as short as that affords, whatever the balance does', async () => {
+  const send = await begin({ quota: 2_000_000 });
+  await (await send()).text();
+  const { key } = await gateway.token({ unlimited_quota: false, remain_quota: 200_000 });
+  const body = turn({ max_tokens: 30_000 });
+  expect((await gateway.send(key, '/v1/messages', body)).status).toBe(200);
+  const { max_tokens: limit } = JSON.parse(String(upstream.requests[1]?.body));
+  // Half of the limit, less the prompt at its full price, at 7.5 a token.
+  expect(limit).toBeGreaterThanOrEqual(4096);
+  expect(limit).toBeLessThan(8000);
+});

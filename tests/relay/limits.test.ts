@@ -151,7 +151,11 @@ test('tokens per minute follow what was really used', () => {
   const who = principal({ tpm: 100 });
   ask(who, { tokens: 40, reserve: 0 }).admission?.ended({ tokens: 90, charged: 0, success: true });
   expect(ask(who, { tokens: 20, reserve: 0 }).error).toMatchObject({ code: 'limit_tpm', params: { limit: 100 } });
-  clock.now += 63_000;
+  clock.now += 20_000;
+  const later = ask(who, { tokens: 20, reserve: 0 }).error;
+  expect(Number(later?.params.seconds)).toBeGreaterThan(35);
+  expect(Number(later?.params.seconds)).toBeLessThan(45);
+  clock.now += 43_000;
   const { admission } = ask(who, { tokens: 100, reserve: 0 });
   expect(ask(who, { tokens: 1, reserve: 0 }).error?.code).toBe('limit_tpm');
   admission?.ended({ ...done, tokens: 30 });
@@ -431,4 +435,43 @@ test('a prompt is guessed at a token for two units, with framing for each text',
   const image = guessed([], 1);
   expect(image).toBeGreaterThan(0);
   expect(guessed(['abcd'], 2)).toBe(6 + 2 * image);
+});
+
+test('tokens of the turns before count for a conversation that goes on, each once', () => {
+  const { limits, ask } = setUp();
+  const who = principal({ tpm: 100 });
+  const admission = limits.enter(who, {});
+  admission.reserve({ tokens: 10 });
+  admission.turn(60);
+  expect(ask(who, { tokens: 31, reserve: 0 }).error?.code).toBe('limit_tpm');
+  expect(ask(who, { tokens: 30, reserve: 0 }).error).toBeNull();
+});
+
+test('a refusal of all machines together says what is left, and no less than nothing', async () => {
+  const settings = compileSettings(new Map(), 0);
+  for (const [used, remaining] of [
+    [4, 6],
+    [10, 0],
+    [13, 0],
+  ]) {
+    const rates = createSiteRates({ settings: () => settings, run: async () => [1, 5000, used ?? 0] });
+    const refused = rates.enter(principal({ rpm: 10 }));
+    await expect(refused).rejects.toMatchObject({ code: 'limit_rpm', params: { remaining } });
+  }
+});
+
+test('all machines together count the tokens of a prompt, and those that its answer may have, none where none are said', () => {
+  const { limits } = setUp();
+  const reserved: (readonly number[])[] = [];
+  const reserve = (...tokens: number[]): null => {
+    reserved.push(tokens);
+    return null;
+  };
+  const admission = limits.enter(principal({ tpm: 100 }), { site: { reserve } as never });
+  void admission.reserveAtSite({ tokens: 30, output: 10 });
+  void admission.reserveAtSite({ tokens: 30 });
+  expect(reserved).toEqual([
+    [30, 10],
+    [30, 0],
+  ]);
 });

@@ -130,3 +130,18 @@ test.each(lies.flatMap((lie) => [false, true].map((stream) => [...lie, stream] a
     expect(found.quota).toBeLessThanOrEqual(high);
   },
 );
+
+test('words that were counted here are marked as nobody’s claim, however long the answer is', async () => {
+  await gateway.channel(upstream.url, { models: 'gpt-4o' });
+  const long = 'word '.repeat(20_000);
+  upstream.script((response) =>
+    sendJson(response, {
+      ...{ id: 'c', object: 'chat.completion', model: 'gpt-4o' },
+      choices: [{ index: 0, message: { role: 'assistant', content: long }, finish_reason: 'stop' }],
+    }),
+  );
+  expect((await gateway.chat(key, { model: 'gpt-4o', messages: [{ role: 'user', content: 'hi' }] })).status).toBe(200);
+  const log = await row();
+  expect(log?.usage_source).not.toBe('reported');
+  expect(JSON.parse(log?.other ?? '{}').usage_marks).toBeUndefined();
+});

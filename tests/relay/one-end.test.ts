@@ -137,3 +137,20 @@ test('a channel is tested while new requests are refused', async () => {
   const order = { channelId: channel?.id ?? 0, path: '/v1/chat/completions', body: JSON.stringify(body) };
   expect((await gateway.relay.test(order)).status).toBe(200);
 });
+
+test('where neither the end nor the little that is sure can be put together, each defect is reported, and the money ends all the same', async () => {
+  const { key } = await gateway.token();
+  const before = gateway.balances.account(gateway.userId, 0).available();
+  const defects = [new Error('the end'), new Error('the little that is sure')];
+  const settle = vi.spyOn(Account.prototype, 'settle');
+  for (const defect of defects)
+    settle.mockImplementationOnce(() => {
+      throw defect;
+    });
+  await (await gateway.chat(key, { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hello' }] })).text();
+  await gateway.ledger.drain();
+  const [row] = await gateway.rows<{ request_id: string; quota: number }>('SELECT request_id, quota FROM logs');
+  expect(gateway.defects.splice(0)).toEqual(defects.map((error) => ({ error, requestId: row?.request_id })));
+  expect(gateway.balances.account(gateway.userId, 0).available()).toBe(before - (row?.quota ?? 0));
+  expect(gateway.relay.open()).toBe(0);
+});

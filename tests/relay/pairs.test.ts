@@ -72,3 +72,14 @@ const valuesOf = ({
 }: typeof filled) => ({
   ...{ failures, ejections, ejectedUntil, probingUntil, wasTried, share, since, waitUntil },
 });
+
+test('rows that are free again are taken before there are more of them', () => {
+  const pairs = new Pairs(1000);
+  for (let id = 1; pairs.failures.length === 0 || id <= pairs.failures.length; id++) pairs.add(id);
+  const room = pairs.failures.length;
+  for (let id = 1; id <= 3 * room; id++) {
+    pairs.delete(id);
+    pairs.add(id + room);
+  }
+  expect(pairs.failures).toHaveLength(room);
+});

@@ -942,3 +942,16 @@ describe('a recording that ends anywhere has a length:', () => {
     }
   });
 });
+
+test('MPEG is charged as it plays: the packets of its sound one behind another, without what lies between them', () => {
+  const pack = Buffer.from('000001ba44000401000100000af8', 'hex');
+  const packets = Array.from({ length: Math.ceil(thinFrames / 100) }, (_, at) => {
+    const sound = Buffer.concat(Array(Math.min(100, thinFrames - at * 100)).fill(thinFrame));
+    const length = Buffer.alloc(2);
+    length.writeUInt16BE(sound.length + 3);
+    return Buffer.concat([pack, Buffer.from('000001c0', 'hex'), length, Buffer.from('800000', 'hex'), sound]);
+  });
+  const length = seconds(Buffer.concat(packets));
+  expect(length).toBeGreaterThanOrEqual(59.9);
+  expect(length).toBeLessThan(1.1 * 60);
+});

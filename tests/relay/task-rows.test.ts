@@ -79,6 +79,20 @@ test.each(orders)(
   },
 );
 
+test.each([
+  [200, 1, price],
+  [200, 21, price],
+  [200, 24, 0],
+  [201, 1, 0],
+  [500, 1, 0],
+])('a drawing is paid where status %s and code %s both say that it was taken: %s', async (status, code, paid) => {
+  const before = await spent();
+  upstream.script((response) => sendJson(response, { code, result: 'drawing-1' }, status));
+  await gateway.send(key, '/mj/submit/imagine', { prompt: 'a cat' });
+  await gateway.ledger.drain();
+  expect(before - (await spent())).toBe(paid);
+});
+
 test.each(orders)(
   'a %s whose row was kept although the answer was lost is kept once',
   async (_kind, path, body, _id, table) => {

@@ -20,3 +20,7 @@ test('of all numbers of answers the largest counts, up to a million', () => {
   expect(ordered('chat', 'answers', { n: 2, extra_body: { N: 5 } })).toBe(5);
   expect(ordered('completions', 'answers', { n: 1e12 })).toBe(maxTimes);
 });
+
+test('of lists too no more than a million counts', () => {
+  expect(ordered('embeddings', 'texts', { input: Array(maxTimes + 1).fill('a') })).toBe(maxTimes);
+});

@@ -237,3 +237,24 @@ test('headers of the operator for Claude never replace the key or what belongs t
   expect(Object.keys(sent).map((name) => name.toLowerCase())).not.toContain('host');
   expect(Object.keys(sent).map((name) => name.toLowerCase())).not.toContain('content-length');
 });
+
+test('of members that a mapped model refuses each goes that differs from what it takes, and what it takes stays as it is', () => {
+  const { edits } = compiled('openai', { model: 'gpt-4o' }, { modelMapping: { 'gpt-4o': 'o3' } });
+  const [edit] = edits.filter(({ reads }) => reads === null);
+  const edited = (members: Record<string, unknown>) => {
+    const body = { model: 'gpt-4o', messages: [{ role: 'user', content: 'hi' }], ...members };
+    const changes = edit?.run({ members: body, exact: () => body, foreign: new Map() } as never, []) ?? [];
+    return Object.fromEntries(changes);
+  };
+  expect(edited({ temperature: 0.5 })).toEqual({ temperature: undefined });
+  expect(edited({})).toEqual({});
+  expect(edited({ max_tokens: 100 })).toMatchObject({ max_tokens: undefined, max_completion_tokens: '100' });
+  expect(edited({ max_completion_tokens: 100 })).toEqual({});
+});
+
+test('what a signature looks like is known where the provider answers itself, and of no other address', () => {
+  const form = (baseUrl: string) =>
+    compiled('anthropic', { protocol: 'anthropic-messages', model: 'claude-sonnet-4-5' }, { baseUrl }).signing.form;
+  expect(form('https://api.anthropic.com')).not.toBeNull();
+  expect(form('https://proxy.example.com')).toBeNull();
+});

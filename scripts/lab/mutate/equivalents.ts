@@ -367,4 +367,18 @@ export const equivalents: readonly Equivalent[] = [
     after: '(texts.length + objects.length > 0)',
     reason: 'one token is counted as one',
   },
+  {
+    file: 'server/relay/routing/pairs.ts',
+    line: 'const mixed = Math.imul((id >>> 0) ^ Math.imul(channel, hashMix), hashMix);',
+    before: 'hashMix',
+    after: '(id >>> 0) ^ Math.imul(channel, hashMix)',
+    reason: 'a row is looked for by the hash that it was put there by, whichever that is',
+  },
+  {
+    file: 'server/relay/admission/meter.ts',
+    line: '...size,',
+    before: '...size,\n  prices',
+    after: 'prices,\n  ...size',
+    reason: 'no size has prices of its own',
+  },
 ];

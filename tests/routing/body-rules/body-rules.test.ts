@@ -143,10 +143,39 @@ test.each<[string, readonly object[], object]>([
   ['a limit within any member', [{ mode: 'delete', path: '*.max_tokens' }], { freesLimit: true }],
   ['a limit that is moved', [{ mode: 'move', from: 'max_tokens', to: 'x' }], { freesLimit: true }],
   ['a limit that is written from elsewhere', from('seed', 'max_tokens'), { freesLimit: true, factor: 2 }],
+  [
+    'a limit that another member is kept the same as',
+    [{ mode: 'sync_fields', from: 'json:max_tokens', to: 'json:user' }],
+    { freesLimit: true },
+  ],
+  [
+    'other members that are kept the same',
+    [{ mode: 'sync_fields', from: 'json:seed', to: 'json:user' }],
+    { freesLimit: false },
+  ],
+  ['a limit that is copied elsewhere', from('max_tokens', 'seed'), { freesLimit: false }],
   ['another member that is deleted', [{ mode: 'delete', path: 'tools.*.strict' }], { freesLimit: false, factor: 1 }],
   ['objects of the prompt', [{ mode: 'prune_objects', path: 'messages', value: 'x' }], { freesLimit: false }],
   ['objects anywhere', [{ mode: 'prune_objects', path: '', value: 'x' }], { freesLimit: true }],
   ['a member of each message', [{ mode: 'set', path: 'messages.*.name', value: 1 }], { factor: 2 }],
 ])('what is reserved for %s', (_name, operations, bounds) => {
   expect(boundsOf(rules(operations))).toMatchObject(bounds);
+});
+
+test('an affix is taken where the text has it, and only there', () => {
+  const trimmed = (operation: object) => run([{ path: 'user', ...operation }], { user: 'team-a', other: 1 }).user;
+  expect(trimmed({ mode: 'trim_suffix', value: '-a' })).toBe('team');
+  expect(trimmed({ mode: 'trim_suffix', value: '-b' })).toBe('team-a');
+  expect(trimmed({ mode: 'ensure_suffix', value: '-a' })).toBe('team-a');
+  expect(trimmed({ mode: 'ensure_suffix', value: '-b' })).toBe('team-a-b');
+});
+
+test('a member is deleted within the element of a list that its path names, and within no other', () => {
+  const body = { tools: [{ strict: true, name: 'a' }, { strict: true, name: 'b' }, 'odd'] };
+  expect(run([{ mode: 'delete', path: 'tools.1.strict' }], body).tools).toEqual([
+    { strict: true, name: 'a' },
+    { name: 'b' },
+    'odd',
+  ]);
+  expect(run([{ mode: 'delete', path: 'tools.7.strict' }], body)).toEqual(body);
 });
