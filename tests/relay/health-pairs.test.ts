@@ -387,8 +387,8 @@ test('a file holds the pieces of one report, whole', async () => {
   try {
     const clock = clockAt(1.7e12, 0);
     const file = createHealthFile(join(dir, 'health'), clock);
-    const piece = (id: number, isFirst: boolean, isLast: boolean) =>
-      file.keep({ channels: [], pairs: new Float64Array([2 ** 32 * id, 1, 0, 0, 0, 0]), isFirst, isLast });
+    const piece = (id: number, isFirst: boolean, isLast: boolean, thread?: number) =>
+      file.keep({ channels: [], pairs: new Float64Array([2 ** 32 * id, 1, 0, 0, 0, 0]), isFirst, isLast }, thread);
     piece(1, true, false);
     await file.done();
     expect(keptHealth(join(dir, 'health'), clock)).toBeNull();
@@ -396,7 +396,17 @@ test('a file holds the pieces of one report, whole', async () => {
     piece(2, true, false);
     piece(3, false, true);
     await file.done();
-    expect(keptHealth(join(dir, 'health'), clock)?.pairs.map(({ id }) => id / 2 ** 32)).toEqual([2, 3]);
+    const kept = () => keptHealth(join(dir, 'health'), clock)?.pairs.map(({ id }) => id / 2 ** 32);
+    expect(kept()).toEqual([2, 3]);
+    // Two threads that stop at the same time.
+    piece(4, true, false, 1);
+    piece(5, true, false, 2);
+    piece(6, false, true, 1);
+    await file.done();
+    expect(kept()).toEqual([4, 6]);
+    piece(7, false, true, 2);
+    await file.done();
+    expect(kept()).toEqual([5, 7]);
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }

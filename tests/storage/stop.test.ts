@@ -226,7 +226,12 @@ test('a health check by the executable: ready, draining, gone', async () => {
   expect([gone.code, gone.err]).toEqual([7, expect.stringContaining('127.0.0.1')]);
 });
 
-test.each(['1', '2'])('what %s relay threads know of upstreams outlasts a restart', async (threads) => {
+test.each([
+  ['1', 'stop'],
+  ['2', 'stop'],
+  ['1', 'take-over'],
+  ['2', 'take-over'],
+])('what %s relay threads know of upstreams outlasts a %s', async (threads, how) => {
   const first = await site.serve(['--relays', threads]);
   upstream.script((response) => sendJson(response, { error: { message: 'down' } }, 500));
   const body = JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] });
@@ -240,10 +245,15 @@ test.each(['1', '2'])('what %s relay threads know of upstreams outlasts a restar
     return channels[0];
   };
   expect(await explained()).toMatchObject({ condition: 'ejected' });
-  first.child.kill('SIGTERM');
-  expect(await first.ended()).toBe(0);
+  if (how === 'take-over') {
+    await site.serve(['--relays', threads, '--take-over']);
+    expect(await first.ended()).toBe(0);
+  } else {
+    first.child.kill('SIGTERM');
+    expect(await first.ended()).toBe(0);
+    await site.serve(['--relays', threads]);
+  }
   expect(statSync(join(site.dataDir, 'health.json')).mode & 0o077).toBe(0);
-  await site.serve(['--relays', threads]);
   const after = await explained();
   expect(after?.condition).toBe('ejected');
   expect(after?.wait_ms).toBeGreaterThan(0);

@@ -104,7 +104,7 @@ export function keptHealth(file: string, clock: Clock): HealthReport | null {
 
 /** Writes the latest, one after the other. What cannot be written is learnt again after a start. */
 export function createHealthFile(file: string, clock: Clock) {
-  let pieces: HealthPiece[] = [];
+  const begun = new Map<number, HealthPiece[]>();
   let waiting: KeptHealth | null = null;
   let writing: Promise<void> | null = null;
   const write = async () => {
@@ -121,13 +121,14 @@ export function createHealthFile(file: string, clock: Clock) {
     writing = null;
   };
   return {
-    /** Pieces that do not follow upon the first one are of a thread that has ended. */
-    keep(piece: HealthPiece): void {
-      if (piece.isFirst) pieces = [];
+    /** @param thread relay threads that stop together report at the same time, each its own. */
+    keep(piece: HealthPiece, thread = 0): void {
+      // What came before the first one is of a thread that has ended.
+      const pieces = piece.isFirst ? [] : (begun.get(thread) ?? []);
       pieces.push(piece);
-      if (!piece.isLast) return;
+      if (!piece.isLast) return void begun.set(thread, pieces);
+      begun.delete(thread);
       waiting = joinedHealth(pieces);
-      pieces = [];
       writing ??= write();
     },
     done: (): Promise<void> => writing ?? Promise.resolve(),

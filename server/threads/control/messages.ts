@@ -54,7 +54,7 @@ export type ToControl =
   /** What a relay of this machine has counted since the last query. */
   | { readonly kind: 'traffic'; readonly windows: readonly TrafficWindow[] }
   /** How upstreams are doing, for the next start: a piece of it. */
-  | { readonly kind: 'health'; readonly health: HealthPiece }
+  | { readonly kind: 'health'; readonly health: HealthPiece; readonly thread?: number }
   /** Every relay thread has applied the changes up to `seq`. */
   | { readonly kind: 'applied'; readonly seq: number }
   | { readonly kind: 'close' };

@@ -404,7 +404,7 @@ self.onmessage = ({ data }) => {
         if (message.kind === 'storage') control.storage(message.status);
         if (message.kind === 'healthReport') control.broadcastHealth(message.healthReport);
         if (message.kind === 'traffic') control.traffic(message.windows);
-        if (message.kind === 'health') control.health(message.health);
+        if (message.kind === 'health') control.health(message.health, message.thread);
         if (message.kind === 'task') void control.taskAnswered(message.id, message.call);
         if (message.kind === 'trouble') control.troubled(message.failure);
         if (message.kind === 'learnt') control.learnt(message.refusal);

@@ -247,6 +247,9 @@ export class RelayThreads implements RelayPool {
           .count(message.model, message.texts)
           .then((counts) => thread.post({ kind: 'counted', id: message.id, counts }));
         break;
+      case 'health':
+        control({ ...message, thread: thread.number });
+        break;
       case 'task':
         control({ ...message, id: message.id * threadsBits + thread.number });
         break;

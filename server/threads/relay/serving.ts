@@ -220,9 +220,11 @@ export function createServing(deps: ServingDeps): Serving {
           othersEnded = true;
           return;
         case 'pause':
-          return void within(httpServer?.pause() ?? Promise.resolve(), apiMs, timers).then(() =>
-            send({ kind: 'paused' }),
-          );
+          return void within(httpServer?.pause() ?? Promise.resolve(), apiMs, timers).then(() => {
+            // The new process reads it when it starts.
+            reportAllHealth();
+            send({ kind: 'paused' });
+          });
         case 'forward':
           return httpServer?.forwardTo(message.endpoint);
         case 'stopNow':
