@@ -356,8 +356,9 @@ const untranslated = new Set(
     ]),
     ...allProviders.flatMap(({ label, other }) => [label.en, label.en.slice(0, 1), other?.label.en ?? '']),
     ...endpoints.flatMap(({ id, summary }) => [summary.en, id.split('.')[0] ?? '']),
-    // The group of the calls of models.
+    // The groups of the calls of models, and of programs that sign in.
     'relay',
+    'program',
   ].map((text) => text.trim()),
 );
 
