@@ -55,7 +55,8 @@ function isThere(path: string): boolean {
 
 /** @param written `~/.codex/config.toml`. @returns the real place of it, links within the home followed. @throws AppError usage where it leads out of the home or is no file. */
 export function placeIn(home: string, written: string): string {
-  if (home === '') return refuse(written, '没有主目录（HOME）', 'there is no home directory (HOME)');
+  if (home === '' || !existsSync(home))
+    return refuse(written, '没有主目录（HOME）', 'there is no home directory (HOME)');
   const root = realpathSync(home);
   const path = join(root, written.replace(/^~\/?/, ''));
   const part = existingPart(path);

@@ -151,6 +151,12 @@ test('links are followed within the home folder and nowhere else, folders and fi
   expect(() => placeIn(home, '~/.aider.conf.yml')).toThrow(expect.objectContaining({ code: 'usage' }));
 });
 
+test('a home folder that is not there is named, in words', () => {
+  expect(() => placeIn(join(home, 'gone'), '~/.codex/config.toml')).toThrow(
+    expect.objectContaining({ code: 'usage', message: expect.stringContaining('there is no home directory') }),
+  );
+});
+
 test('what was changed since is not undone, unless that is given up', async () => {
   const path = put('.aider.conf.yml', existing.yaml);
   const aider = patchesOf(agents.find(({ name }) => name === 'aider') as Agent)[0] as AgentPatch;
