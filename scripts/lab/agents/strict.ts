@@ -1,9 +1,11 @@
 /**
- * Real programs through a gateway of these sources, at strict doubles of the providers that they are used with: is the first turn answered,
- * are two calls of tools made and the file really written, and what was refused, in whose words? Doubles refuse what reports and documents
- * say (`tests/doubles`), never what the gateway's own rows say. Everything stays on this machine: the providers' hosts are one server here,
- * and the programs' way out leads nowhere. AGENTS_FOLDER keeps the programs for the next run.
- * Run: node scripts/launch.mjs lab/agents/strict [--programs A,B] [--providers A,B] [--turns N [--compact]] [--jobs N] [--loud]
+ * Real programs through a gateway of these sources, or through an executable, at strict doubles of the providers that they are used
+ * with: is the first turn answered, are two calls of tools made and the file really written, and what was refused, in whose words?
+ * Doubles refuse what reports and documents say (`tests/doubles`), never what the gateway's own rows say. Everything stays on this
+ * machine: the providers' hosts are one server here, and the programs' way out leads nowhere. AGENTS_FOLDER keeps the programs for the
+ * next run.
+ * Run: node scripts/launch.mjs lab/agents/strict [--gateway dist/gateway] [--programs A,B] [--providers A,B] [--turns N [--compact]]
+ *   [--jobs N] [--loud]
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -158,7 +160,7 @@ try {
   process.env.http_proxy = upstreams.url;
   process.env.NO_PROXY = '127.0.0.1,localhost';
   process.env.no_proxy = '127.0.0.1,localhost';
-  const { start, run } = gatewayIn(dataDir);
+  const { start, run } = gatewayIn(dataDir, after('--gateway'));
   await run(['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');
   for (const { name, double, address, model, alias, key = 'sk-practice' } of providers) {
     const type = doubles.find((one) => one.name === double)?.slug ?? double;

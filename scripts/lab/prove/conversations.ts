@@ -1,6 +1,7 @@
 /**
- * Sends generated conversations of every disorder in each client's dialect through a gateway in memory to strict doubles of the
- * providers: `node scripts/launch.mjs lab/prove/conversations [--count 10000] [--seed N] [--share 1/8] [--only TEXT] [--schemas FOLDER]`.
+ * Sends generated conversations of every disorder in each client's dialect through a gateway in memory, or through an executable, to
+ * strict doubles of the providers: `node scripts/launch.mjs lab/prove/conversations [--gateway dist/gateway] [--count 10000] [--seed N]
+ * [--share 1/8] [--only TEXT] [--schemas FOLDER] [--examples]`.
  * Counted as wrong: what the double refuses, what the vendor's schema refuses (`openai-openapi.json` of FOLDER), a result at another
  * call, a word that went, a thought or a picture that went without being declared, a call whose name comes back changed. `--count` is for each pair of dialects,
  * `--share 2/8` sends the second eighth of it.
@@ -13,7 +14,6 @@ import type { ProtocolId } from '../../../server/protocols/canonical.ts';
 import { codecs } from '../../../server/protocols/registry.ts';
 import type { Exchange } from '../../../tests/doubles/serve.ts';
 import { aliasOf, type GridTarget } from '../../../tests/practice/grid/targets.ts';
-import { createWorld, gatewayUrl, type World } from '../../../tests/practice/grid/world.ts';
 import { pairsIn, type UpstreamWire } from '../../../tests/support/conversation-pairs.ts';
 import {
   type Conversation,
@@ -23,6 +23,7 @@ import {
   toolNames,
   undeclaredIn,
 } from '../../../tests/support/conversations.ts';
+import { type ConversationSite, openConversationSite } from './conversation-site.ts';
 
 const optionOf = (name: string, fallback: string): string => {
   const at = process.argv.indexOf(name);
@@ -33,6 +34,7 @@ const seed = Number(optionOf('--seed', '20261129'));
 const [part = 1, parts = 1] = optionOf('--share', '1/1').split('/').map(Number);
 const only = optionOf('--only', '');
 const schemas = optionOf('--schemas', '');
+const executable = optionOf('--gateway', '');
 
 const target = (double: string, model: string, fields: GridTarget['fields'] = {}): GridTarget => ({
   ...{ double, model, fields },
@@ -130,7 +132,7 @@ function withIds(body: Item): Item {
   };
 }
 
-function requestOf(client: ProtocolId, model: string, body: Item, stream: boolean): Request {
+function requestOf(url: string, client: ProtocolId, model: string, body: Item, stream: boolean): Request {
   const limits: Readonly<Record<ProtocolId, Item>> = {
     'openai-chat': { max_tokens: 200 },
     'openai-responses': { max_output_tokens: 200, store: false },
@@ -148,7 +150,7 @@ function requestOf(client: ProtocolId, model: string, body: Item, stream: boolea
     'ollama-chat': '/api/chat',
   };
   const named = client === 'gemini-generate' ? {} : { model, stream };
-  return new Request(`${gatewayUrl}${paths[client]}`, {
+  return new Request(`${url}${paths[client]}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ ...named, ...limits[client], ...body }),
@@ -221,14 +223,14 @@ function faultsOf(sent: Sent, wire: UpstreamWire, dropped: readonly string[]): r
 const batch = 50;
 
 async function look(
-  world: World,
+  site: ConversationSite,
   sent: readonly Sent[],
   client: ProtocolId,
   tally: Tally,
   schema: ReadonlyMap<UpstreamWire, ValidateFunction>,
 ): Promise<void> {
   const rows = new Map(
-    (await world.gateway.logs()).map((row) => [
+    (await site.logs()).map((row) => [
       row.request_id,
       (JSON.parse(row.other === '' ? '{}' : row.other) as { dropped?: readonly string[] }).dropped ?? [],
     ]),
@@ -258,7 +260,7 @@ async function look(
 
 async function prove(): Promise<number> {
   const all = Object.values(targets).flat();
-  const world = await createWorld(all);
+  const site = await openConversationSite(all, executable);
   const schema = vendorSchemas(schemas);
   const tally = new Tally();
   const share = Math.ceil(count / parts);
@@ -277,11 +279,11 @@ async function prove(): Promise<number> {
         const target = own[number % own.length];
         if (target === undefined) continue;
         stream = !stream;
-        const request = requestOf(client, aliasOf(target), conversation.body, stream);
-        request.headers.set('authorization', `Bearer ${world.pinned(target)}`);
-        const response = await world.fetch(request);
+        const request = requestOf(site.url, client, aliasOf(target), conversation.body, stream);
+        request.headers.set('authorization', `Bearer ${site.pinned(target)}`);
+        const response = await site.fetch(request);
         const answer = await response.text();
-        const [exchange, ...more] = world.take();
+        const [exchange, ...more] = site.take();
         if (exchange === undefined) {
           tally.fault(
             `${client} to ${wire} | nothing was sent: ${response.status} ${answer.slice(0, 120)}`,
@@ -297,12 +299,12 @@ async function prove(): Promise<number> {
         const requestId = response.headers.get('x-oneapi-request-id') ?? '';
         sent.push({ conversation, target, exchange, status: response.status, answer, requestId });
         if (sent.length < batch) continue;
-        await look(world, sent, client, tally, schema);
+        await look(site, sent, client, tally, schema);
         sent = [];
       }
-      await look(world, sent, client, tally, schema);
+      await look(site, sent, client, tally, schema);
     }
-  await world.close();
+  await site.close();
   const seconds = Math.round((performance.now() - startedAt) / 1000);
   for (const [pair, times] of [...tally.pairs].sort()) console.log(`${times}\t${pair}`);
   for (const [kind, { times, example }] of [...tally.faults].sort(([, a], [, b]) => b.times - a.times))

@@ -34,53 +34,61 @@ export interface Rows {
   readonly providers: readonly ProviderRow[];
 }
 
-/** @param rows what the doubles go by; the gateway has its own. */
-export async function createWorld(
-  targets: readonly GridTarget[],
-  rows: Rows = { models: modelRows, providers: providerRows },
-): Promise<World> {
-  const seen: Exchange[] = [];
+const allRows: Rows = { models: modelRows, providers: providerRows };
+
+/** The doubles behind their hosts, and what a channel at each of them needs. @param rows what they go by; the gateway has its own. */
+export function playDoubles(onExchange: (exchange: Exchange) => void, rows: Rows = allRows) {
   const account = makeServiceAccount(`${hostOf('vertex')}/token`);
-  const running = new Map<string, RunningDouble>(
-    [...doubles, createVertex(account)].map((double) => [
-      double.name,
-      createDouble(double, {
-        now: Date.now,
-        rulesFor: rowRules(rows.models, rows.providers),
-        onExchange: (exchange) => void seen.push(exchange),
-      }),
-    ]),
-  );
-  const toDoubles = (async (input: RequestInfo | URL, init?: RequestInit) => {
-    const { method, headers, body } = init ?? {};
-    const request = new Request(String(input), { method: method ?? 'GET', headers: headers ?? {}, body: body ?? null });
-    const double = running.get(new URL(request.url).hostname.split('.')[0] ?? '');
-    if (double === undefined) throw new Error(`nobody answers at ${request.url}`);
-    return double.handle(request);
-  }) as typeof fetch;
-  const gateway = await createTestGateway({ upstreamFetch: toDoubles, quota: 1e15 });
-  await gateway.option('SelfUseModeEnabled', 'true');
   const { accessKey, secretKey } = bedrockAccount;
   const keys: Readonly<Record<string, string>> = {
     bedrock: `${accessKey}|${secretKey}|us-east-1`,
     vertex: JSON.stringify(JSON.parse(account.json)),
     'zhipu-signed': 'practice.secret',
   };
+  const running = new Map<string, RunningDouble>(
+    [...doubles, createVertex(account)].map((double) => [
+      double.name,
+      createDouble(double, { now: Date.now, rulesFor: rowRules(rows.models, rows.providers), onExchange }),
+    ]),
+  );
+  return {
+    async answer(request: Request): Promise<Response> {
+      const double = running.get(new URL(request.url).hostname.split('.')[0] ?? '');
+      if (double === undefined) throw new Error(`nobody answers at ${request.url}`);
+      return double.handle(request);
+    },
+    channelOf(target: GridTarget) {
+      const double = running.get(target.double)?.double;
+      const provider = providerBySlug(double?.slug ?? '');
+      if (double === undefined || provider === undefined) throw new Error(`no double ${target.double}`);
+      const alias = aliasOf(target);
+      return {
+        type: provider.type,
+        name: alias,
+        key: keys[target.double] ?? 'sk-practice',
+        models: `${alias},${target.model},${target.model}-high`,
+        model_mapping: JSON.stringify({ [alias]: target.model }),
+        base_url: hostOf(target.double) + double.base,
+        ...target.fields,
+      };
+    },
+  };
+}
+
+/** @param rows what the doubles go by; the gateway has its own. */
+export async function createWorld(targets: readonly GridTarget[], rows: Rows = allRows): Promise<World> {
+  const seen: Exchange[] = [];
+  const { answer, channelOf } = playDoubles((exchange) => void seen.push(exchange), rows);
+  const toDoubles = (async (input: RequestInfo | URL, init?: RequestInit) => {
+    const { method, headers, body } = init ?? {};
+    return answer(new Request(String(input), { method: method ?? 'GET', headers: headers ?? {}, body: body ?? null }));
+  }) as typeof fetch;
+  const gateway = await createTestGateway({ upstreamFetch: toDoubles, quota: 1e15 });
+  await gateway.option('SelfUseModeEnabled', 'true');
   const channels = new Map<string, number>();
   for (const target of targets) {
-    const double = running.get(target.double)?.double;
-    const provider = providerBySlug(double?.slug ?? '');
-    if (double === undefined || provider === undefined) throw new Error(`no double ${target.double}`);
-    const alias = aliasOf(target);
-    const id = await gateway.channel(hostOf(target.double) + double.base, {
-      type: provider.type,
-      name: alias,
-      key: keys[target.double] ?? 'sk-practice',
-      models: `${alias},${target.model},${target.model}-high`,
-      model_mapping: JSON.stringify({ [alias]: target.model }),
-      ...target.fields,
-    });
-    channels.set(alias, id);
+    const { base_url: address, ...fields } = channelOf(target);
+    channels.set(aliasOf(target), await gateway.channel(address, fields));
   }
   const { key } = await gateway.token();
   return {
