@@ -7,6 +7,7 @@ import { termValue } from '../protocols/shared/usage.ts';
 import {
   advisersIn,
   callsIn,
+  eachOf,
   type HostedUse,
   hostedByMember,
   hostedByTools,
@@ -132,6 +133,8 @@ export interface RequestedFeatures {
   readonly reads: number;
   /** Calls that give it that: the model reads all there is once more after each. */
   readonly calls: number;
+  /** Tokens that the dearest of these calls gives it, of those that have a bound. */
+  readonly each: number;
   /** The whole prompt may be read once more. */
   readonly again: boolean;
 }
@@ -144,6 +147,7 @@ export const noFeatures: RequestedFeatures = {
   others: none,
   reads: 0,
   calls: 0,
+  each: 0,
   again: false,
 };
 
@@ -166,6 +170,7 @@ interface Collected {
   others: OtherModel[] | null;
   reads: number;
   calls: number;
+  each: number;
   /** Calls of all tools that it allows by one number; 0 = it names none. */
   most: number;
   again: boolean;
@@ -236,9 +241,11 @@ function collect(object: Members, path: readonly string[], into: Collected): voi
     }
     if (loose === 'messages' || loose === 'input') collectTurns(value, into);
     if (loose === 'maxtoolcalls') into.most = Math.max(into.most, callsIn(value));
-    const { uses, reads, calls } = loose === 'tools' ? hostedByTools(value) : hostedByMember(loose, value);
-    into.reads += reads;
-    into.calls += calls;
+    const hosted = loose === 'tools' ? hostedByTools(value) : hostedByMember(loose, value);
+    const { uses } = hosted;
+    into.reads += hosted.reads;
+    into.calls += hosted.calls;
+    into.each = Math.max(into.each, eachOf(hosted));
     into.again ||= readsAgain(loose, value);
     for (const use of uses) {
       into.uses ??= [];
@@ -276,11 +283,11 @@ export function featuresIn(body: Members): RequestedFeatures {
   if (found !== undefined) return found;
   const into: Collected = {
     ...{ modifiers: null, uses: null, hosts: null, others: null },
-    ...{ reads: 0, calls: 0, most: 0, again: false },
+    ...{ reads: 0, calls: 0, each: 0, most: 0, again: false },
   };
   collect(body, none, into);
   if (into.most > into.calls && into.calls > 0) allowCalls(into);
-  const { modifiers, uses, hosts, others, reads, calls, again } = into;
+  const { modifiers, uses, hosts, others, reads, calls, each, again } = into;
   if ((uses !== null && uses.length > maxUses) || (others !== null && others.length > maxUses))
     throw new AppError('body_invalid', { detail: `no more than ${maxUses} tools of the provider` });
   const requested =
@@ -293,6 +300,7 @@ export function featuresIn(body: Members): RequestedFeatures {
           others: others ?? none,
           reads,
           calls,
+          each,
           again,
         };
   read.set(body, requested);

@@ -144,6 +144,7 @@ test('a window that is smaller than what is looked up bounds each reading of it,
 
 const long = 'word '.repeat(20_000);
 const longTurn = { messages: [{ role: 'user', content: long }] };
+const server = [{ type: 'url', url: 'https://x.example', name: 'x' }];
 const fetching = { type: 'web_fetch_20250910', name: 'web_fetch', max_uses: 12 };
 const remote = { type: 'mcp', server_label: 'x', server_url: 'https://x.example' };
 const picture = { type: 'image', source: { type: 'url', url: 'https://x.example/a.png' } };
@@ -186,6 +187,32 @@ test.each<readonly [string, number, ChannelFields, () => Promise<Response>]>([
   expect(sent[0]?.held).toBeLessThan((calls + 1) * (110_000 + 1_047_576 / 5));
 });
 
+/** Held for the same request with these tools. */
+const heldFor = async (tools: readonly object[], more: object = {}): Promise<number> => {
+  await messages(tools, { ...longTurn, ...more });
+  return sent.at(-1)?.held ?? 0;
+};
+
+test('what has no bound lowers nothing of what many searches are held for', async () => {
+  await start(500_000_000, anthropic);
+  const many = { ...search, max_uses: 300 };
+  const alone = await heldFor([many]);
+  // More than a window in all, which is what a server takes once.
+  expect(alone).toBeGreaterThan(2 * 1_047_576 + 301 * 20_000);
+  expect(await heldFor([many], { mcp_servers: server })).toBeGreaterThan(alone);
+  expect(await heldFor([many, fetching])).toBeGreaterThan(alone);
+});
+
+test('each call that a request allows may be of the tool that finds most', async () => {
+  await start(500_000_000, openai);
+  const most = async (tools: readonly object[]) => {
+    await responses(tools, { input: long, max_tool_calls: 12 });
+    return sent.at(-1)?.held ?? 0;
+  };
+  const files = { type: 'file_search', max_num_results: 50 };
+  expect(await most([files, { type: 'web_search' }])).toBeGreaterThanOrEqual(await most([files]));
+});
+
 test('a picture of the prompt is held for once more after each call too', async () => {
   await start(10_000_000, anthropic);
   const withPicture = { messages: [{ role: 'user', content: [picture] }] };
@@ -212,7 +239,6 @@ test('of many searches that are named as many are asked for as the balance carri
 });
 
 const fetched = { type: 'web_fetch_20250910', name: 'web_fetch', max_uses: 1, max_content_tokens: 100 };
-const server = [{ type: 'url', url: 'https://x.example', name: 'x' }];
 test.each<readonly [string, ChannelFields, () => Promise<Response>]>([
   [
     'the host is not the provider\u2019s own',

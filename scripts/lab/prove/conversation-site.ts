@@ -56,7 +56,11 @@ async function behindPort(targets: readonly GridTarget[], executable: string): P
     'new-api-user': '1',
   };
   const call = async (method: string, path: string, body?: unknown): Promise<unknown> => {
-    const response = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    const response = await fetch(url + path, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
     const { success, message, data } = (await response.json()) as { success: boolean; message: string; data: unknown };
     if (!success) throw new Error(`${method} ${path}: ${message}`);
     return data;

@@ -123,7 +123,8 @@ export const hostedNames: readonly string[] = [...Object.keys(members), 'mcpserv
 /** What a member of a request, or of an object in it, asks for. @param name its loose name. */
 export function hostedByMember(name: string, value: unknown): Hosted {
   const uses = Object.hasOwn(members, name) ? (members[name]?.(value) ?? none) : none;
-  if (uses.length > 0) return { uses, reads: defaultCalls * searchTokens, calls: callsOf(uses) };
+  const calls = callsOf(uses);
+  if (uses.length > 0) return { uses, reads: Math.max(defaultCalls, calls) * searchTokens, calls };
   return name === 'mcpservers' && listed(value).length > 0 ? { uses, reads: endless, calls: defaultCalls } : noneHosted;
 }
 
@@ -364,6 +365,8 @@ export interface Hosted {
    * https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool ("in search iterations executed during a single turn")
    */
   readonly calls: number;
+  /** Of several tools: tokens that the dearest call gives it, of those that have a bound. */
+  readonly each?: number;
 }
 
 const noneHosted: Hosted = { uses: none, reads: 0, calls: 0 };
@@ -396,6 +399,7 @@ export function hostedByTools(value: unknown): Hosted {
   let found: HostedUse[] | null = null;
   let reads = 0;
   let calls = 0;
+  let each = 0;
   for (const item of listed(value)) {
     const tool = record(item);
     if (tool === null) continue;
@@ -430,13 +434,18 @@ export function hostedByTools(value: unknown): Hosted {
     for (const hosted of all) {
       reads += hosted.reads;
       calls += hosted.calls;
+      each = Math.max(each, eachOf(hosted));
       if (hosted.uses.length === 0) continue;
       found ??= [];
       for (const use of hosted.uses) found.push(use);
     }
   }
-  return found === null && reads === 0 ? noneHosted : { uses: found ?? none, reads, calls };
+  return { uses: found ?? none, reads, calls, each };
 }
+
+/** Tokens that one call gives the model to read at most, where that has a bound; else 0. */
+export const eachOf = ({ reads, calls, each }: Hosted): number =>
+  each ?? (calls > 0 && Number.isFinite(reads) ? reads / calls : 0);
 
 const isType = (key: string): boolean => looseName(key) === 'type';
 

@@ -195,21 +195,21 @@ export function estimate(
   return { ...size, prices: perAnswer, reserveAmount, fallback, answer, others };
 }
 
-type Lookups = Pick<RequestedFeatures, 'reads' | 'calls' | 'again'>;
+type Lookups = Pick<RequestedFeatures, 'reads' | 'calls' | 'each' | 'again'>;
 
 /**
  * Tokens that are read besides the own ones: after each call all that was found by then, within what the model reads at once.
- * What has no bound, such as a page, takes the window once.
+ * Any of the calls may be the dearest. What has no bound, such as a page, takes the window once, and lowers nothing.
  */
-function foundIn({ own, window }: Pick<Estimate, 'own' | 'window'>, { reads, calls, again }: Lookups): number {
-  const summary = again ? own : 0;
+function foundIn({ own, window }: Pick<Estimate, 'own' | 'window'>, { reads, calls, each, again }: Lookups): number {
   const isKnown = Number.isFinite(window);
-  if (calls === 0 || reads === Number.POSITIVE_INFINITY)
-    return Math.min(reads, isKnown ? window : defaultContext) + summary;
-  const each = reads / calls;
+  const most = Math.min(reads, isKnown ? window : defaultContext);
   const room = isKnown ? window - own : defaultContext;
-  const growing = Math.min(calls, Math.floor(room / each));
-  return (each * growing * (growing + 1)) / 2 + (calls - growing) * room + summary;
+  const growing = each === 0 ? 0 : Math.min(calls, Math.floor(room / each));
+  const bounded = each === 0 ? 0 : (each * growing * (growing + 1)) / 2 + (calls - growing) * room;
+  // A summary is written from all of it.
+  const summary = again ? own + Math.min(reads, room) : 0;
+  return (calls > 0 && Number.isFinite(reads) ? bounded : Math.max(bounded, most)) + summary;
 }
 
 const timesMedia = (media: Media, times: number): Media =>
