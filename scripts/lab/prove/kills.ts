@@ -3,7 +3,7 @@
  * that a client had whole has to be in the books after the next start, once, with its amount; `ledger verify` after each, in half
  * of them before a server opens the folder again, so that the command is the one that reads the journal.
  */
-import { cpSync, mkdtempSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { command, freePort, start, waitForResponse } from '../../../cli/bench/process.ts';
@@ -57,7 +57,12 @@ export async function kills(args: readonly string[]): Promise<readonly Goal[]> {
         count.inStart++;
         continue;
       }
-      await waitForResponse(`${url}/readyz`, (status) => status === 200);
+      await waitForResponse(`${url}/readyz`, (status) => status === 200).catch((error: unknown) => {
+        console.log(
+          `round ${round}, exit code ${child.exitCode}:\n${readFileSync(join(folder, 'log'), 'utf8').slice(-2000)}`,
+        );
+        throw error;
+      });
       count.starts++;
       if (!isFirst) await verify();
       const found = await chargesIn(join(dataDir, 'gateway.db'));
