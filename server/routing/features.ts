@@ -8,11 +8,13 @@ import {
   advisersIn,
   callsIn,
   eachOf,
+  type Hosted,
   type HostedUse,
   hostedByMember,
   hostedByTools,
   hostedNames,
   namedModels,
+  noneHosted,
   type OtherModel,
   readsAgain,
   selectsHost,
@@ -242,15 +244,8 @@ function collect(object: Members, path: readonly string[], into: Collected): voi
     if (loose === 'messages' || loose === 'input') collectTurns(value, into);
     if (loose === 'maxtoolcalls') into.most = Math.max(into.most, callsIn(value));
     const hosted = loose === 'tools' ? hostedByTools(value) : hostedByMember(loose, value);
-    const { uses } = hosted;
-    into.reads += hosted.reads;
-    into.calls += hosted.calls;
-    into.each = Math.max(into.each, eachOf(hosted));
+    if (hosted !== noneHosted) addHosted(hosted, into);
     into.again ||= readsAgain(loose, value);
-    for (const use of uses) {
-      into.uses ??= [];
-      into.uses.push(use);
-    }
     if (typeof value !== 'object' || value === null || Array.isArray(value) || noOptions.has(loose)) continue;
     const selected = selectsHost(loose, value);
     if (selected.length > 0) {
@@ -265,11 +260,23 @@ function collect(object: Members, path: readonly string[], into: Collected): voi
 /** Each is a line of the bill. */
 const maxUses = 128;
 
-/** More calls than are usual, whichever tool they are of. */
+function addHosted(hosted: Hosted, into: Collected): void {
+  into.reads += hosted.reads;
+  into.calls += hosted.calls;
+  into.each = Math.max(into.each, eachOf(hosted));
+  for (const use of hosted.uses) {
+    into.uses ??= [];
+    into.uses.push(use);
+  }
+}
+
+/** All of the calls that one number allows may be of the same tool, whichever it is. */
 function allowCalls(into: Collected): void {
-  const { most } = into;
-  into.reads = (into.reads / into.calls) * most;
-  into.calls = most;
+  const { most, calls } = into;
+  if (calls > 0 && most > calls) {
+    into.reads = (into.reads / calls) * most;
+    into.calls = most;
+  }
   into.uses =
     into.uses?.map((use) => (use.listed ? { ...use, max: Math.max(use.max, use.units * most) } : use)) ?? null;
 }
@@ -286,7 +293,7 @@ export function featuresIn(body: Members): RequestedFeatures {
     ...{ reads: 0, calls: 0, each: 0, most: 0, again: false },
   };
   collect(body, none, into);
-  if (into.most > into.calls && into.calls > 0) allowCalls(into);
+  if (into.most > 0) allowCalls(into);
   const { modifiers, uses, hosts, others, reads, calls, each, again } = into;
   if ((uses !== null && uses.length > maxUses) || (others !== null && others.length > maxUses))
     throw new AppError('body_invalid', { detail: `no more than ${maxUses} tools of the provider` });

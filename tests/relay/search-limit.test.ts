@@ -213,6 +213,20 @@ test('each call that a request allows may be of the tool that finds most', async
   expect(await most([files, { type: 'web_search' }])).toBeGreaterThanOrEqual(await most([files]));
 });
 
+test('all the calls that a request allows may be of one priced tool, beside tools of as many calls', async () => {
+  await start(500_000_000, openai);
+  // Fifteen calls as they are.
+  const tools = [{ type: 'web_search' }, remote, remote];
+  const held = async (more: object) => {
+    await responses(tools, more);
+    return sent.at(-1)?.held ?? 0;
+  };
+  const more = (await held({ max_tool_calls: 12 })) - (await held({}));
+  expect(more).toBeGreaterThanOrEqual((12 - 5) * 5000);
+  // And the letters that say so, as often as they are read.
+  expect(more).toBeLessThan((12 - 5) * 5000 + 1000);
+});
+
 test('a picture of the prompt is held for once more after each call too', async () => {
   await start(10_000_000, anthropic);
   const withPicture = { messages: [{ role: 'user', content: [picture] }] };

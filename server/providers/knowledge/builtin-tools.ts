@@ -123,8 +123,10 @@ export const hostedNames: readonly string[] = [...Object.keys(members), 'mcpserv
 /** What a member of a request, or of an object in it, asks for. @param name its loose name. */
 export function hostedByMember(name: string, value: unknown): Hosted {
   const uses = Object.hasOwn(members, name) ? (members[name]?.(value) ?? none) : none;
-  const calls = callsOf(uses);
-  if (uses.length > 0) return { uses, reads: Math.max(defaultCalls, calls) * searchTokens, calls };
+  if (uses.length > 0) {
+    const calls = callsOf(uses);
+    return { uses, reads: Math.max(defaultCalls, calls) * searchTokens, calls };
+  }
   return name === 'mcpservers' && listed(value).length > 0 ? { uses, reads: endless, calls: defaultCalls } : noneHosted;
 }
 
@@ -369,7 +371,8 @@ export interface Hosted {
   readonly each?: number;
 }
 
-const noneHosted: Hosted = { uses: none, reads: 0, calls: 0 };
+/** Nearly every member asks for this. */
+export const noneHosted: Hosted = { uses: none, reads: 0, calls: 0 };
 
 const callsOf = (uses: readonly HostedUse[]): number =>
   uses.reduce((sum, { max: most, units }) => sum + Math.ceil(most / Math.max(1, units)), 0);
@@ -440,7 +443,7 @@ export function hostedByTools(value: unknown): Hosted {
       for (const use of hosted.uses) found.push(use);
     }
   }
-  return { uses: found ?? none, reads, calls, each };
+  return found === null && reads === 0 ? noneHosted : { uses: found ?? none, reads, calls, each };
 }
 
 /** Tokens that one call gives the model to read at most, where that has a bound; else 0. */

@@ -134,11 +134,16 @@ export function withFewerSearches(
   const candidates = plan.candidates.filter(heeding);
   if (candidates.length === 0) return null;
   const among = { ...plan, candidates, route: plan.route.filter(heeding) };
-  for (let calls = search.calls - 1; ; calls--) {
-    const fewer = planWith(among, search, calls);
-    const isHeld = held === null || reserveFor(withSearchesOf(held.estimate, fewer), 0) <= held.available / 2;
-    if (calls > 1 && !(isHeld && reserveFor(fewer.estimate, 0) <= available / 2)) continue;
-    const limited = written(parsed, search, calls);
-    return limited === null ? null : { parsed: limited, plan: fewer };
+  const leavesAsMuch = (fewer: Plan): boolean =>
+    reserveFor(fewer.estimate, 0) <= available / 2 &&
+    (held === null || reserveFor(withSearchesOf(held.estimate, fewer), 0) <= held.available / 2);
+  // Each one more costs more.
+  let calls = 1;
+  for (let most = search.calls - 1; calls < most; ) {
+    const middle = Math.ceil((calls + most) / 2);
+    if (leavesAsMuch(planWith(among, search, middle))) calls = middle;
+    else most = middle - 1;
   }
+  const limited = written(parsed, search, calls);
+  return limited === null ? null : { parsed: limited, plan: planWith(among, search, calls) };
 }
