@@ -22,10 +22,10 @@ export interface AlertRule {
 }
 
 const stored = (zh: string, en: string): AlertRule => ({ sentence: { zh, en }, past: 'stored' });
-const atOnce = (zh: string, en: string): AlertRule => ({ sentence: { zh, en }, past: 'now' });
+const current = (zh: string, en: string): AlertRule => ({ sentence: { zh, en }, past: 'now' });
 
 const alertRules = {
-  channel_disabled: atOnce('当渠道被自动禁用时', 'When a channel is disabled automatically'),
+  channel_disabled: current('当渠道被自动禁用时', 'When a channel is disabled automatically'),
   channel_failing: stored('当渠道的请求持续失败时', 'When a channel keeps failing'),
   errors_high: stored(
     '当一个渠道在 {failed_minutes} 分钟内超过 {failed_percent}% 的尝试失败（至少 {failed_attempts} 次尝试）时',
@@ -36,8 +36,8 @@ const alertRules = {
     '当一小时费用超过此前七天平均值的 {spend_factor} 倍（且超过 1 美元）时',
     'When an hour costs more than {spend_factor}× the mean of the seven days before, and more than a dollar',
   ),
-  model_unpriced: atOnce('当已启用渠道的模型没有价格时', 'When a model of an enabled channel has no price'),
-  balance_low: atOnce(
+  model_unpriced: current('当已启用渠道的模型没有价格时', 'When a model of an enabled channel has no price'),
+  balance_low: current(
     '当渠道的上游余额低于 {balance_limit} 时',
     'When the known upstream balance of a channel is below {balance_limit}',
   ),
@@ -45,13 +45,13 @@ const alertRules = {
     '当站点证书、管理员的访问令牌或 API 密钥将在 {expiry_days} 天内到期时',
     "When the site's certificate, or an access token or API key of an administrator, expires within {expiry_days} days",
   ),
-  disk_low: atOnce(
+  disk_low: current(
     '当数据目录所在磁盘剩余不足 {disk_gb} GB 时',
     'When the disk of the data directory has less than {disk_gb} GB left',
   ),
-  commits_late: atOnce('当记账受阻或延迟时', 'When bills are written late or not at all'),
-  defect: atOnce('当请求遇到程序内部错误时', 'When a request meets a defect of the program'),
-  relay_stalled: atOnce('当转发线程停滞时', 'When a relay thread stands still'),
+  commits_late: current('当记账受阻或延迟时', 'When bills are written late or not at all'),
+  defect: current('当请求遇到程序内部错误时', 'When a request meets a defect of the program'),
+  relay_stalled: current('当转发线程停滞时', 'When a relay thread stands still'),
   other_model: stored('当上游以其他模型应答时', 'When an upstream answers with another model than it was sent'),
   cache_halved: {
     ...stored(
@@ -60,10 +60,13 @@ const alertRules = {
     ),
     readsLog: true,
   },
-  budget_used: atOnce('当分组、标签或全站的预算将尽时', 'When a budget of a group, a label or the site is nearly used'),
+  budget_used: current(
+    '当分组、标签或全站的预算将尽时',
+    'When a budget of a group, a label or the site is nearly used',
+  ),
   key_frozen: stored('当密钥疑似泄露而被停用时', 'When a key is stopped because it may have leaked'),
   statement_unsent: stored('当账单邮件未能送达时', 'When a statement could not be mailed'),
-  backup_missed: atOnce('当定时备份未完成时', 'When a scheduled backup is missing'),
+  backup_missed: current('当定时备份未完成时', 'When a scheduled backup is missing'),
 } as const satisfies Record<AlertKindName, AlertRule>;
 
 export const alertRule = (kind: AlertKindName): AlertRule => alertRules[kind];

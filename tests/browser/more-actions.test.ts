@@ -25,11 +25,16 @@ const menu = (name: string): Promise<void> =>
 const searchSettings = (words: string): Promise<void> =>
   act(inside.page.locator('main input[type=search]').first().fill(words));
 
-test('the button that tries e-mail: two by search', async () => {
+async function openSettings(): Promise<void> {
   const { page } = inside;
   await menu(en.settings.title);
   await page.locator('main input[type=search]').first().waitFor();
   await settled(page);
+}
+
+test('the button that tries e-mail: two by search', async () => {
+  const { page } = inside;
+  await openSettings();
   await searchSettings('smtp');
   await page.getByRole('button', { name: en.settings.mailTest }).waitFor();
   expect(actions).toBe(2);
@@ -37,9 +42,7 @@ test('the button that tries e-mail: two by search', async () => {
 
 test('a backup: three by search, and it says when it was made', async () => {
   const { page } = inside;
-  await menu(en.settings.title);
-  await page.locator('main input[type=search]').first().waitFor();
-  await settled(page);
+  await openSettings();
   await searchSettings('backup');
   await act(page.getByRole('button', { name: en.settings.backupNow }).click());
   await page

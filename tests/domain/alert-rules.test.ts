@@ -54,7 +54,7 @@ test('a rule reads with the values that hold, says who is told, and whether it i
     gateway.services.alerts.rules(language).rules.find((rule) => rule.kind === kind);
   expect(await ruleOf('errors_high', 'en')).toMatchObject({
     sentence:
-      'When more than 20% of the attempts of a channel fail within 5 minutes (of at least 20), notify nobody, and again after 24 hours while it lasts.',
+      'When more than 20% of the attempts of a channel fail within 5 minutes (of at least 20), notify no recipient, and again after 24 hours while it lasts.',
     ...{ on: true, muted: false },
   });
   await gateway.option('alert_setting.failed_percent', '7.5');
@@ -75,7 +75,7 @@ test('the hours that cost too much are named with what they cost, once while it 
   await use(hour - 8 * daySeconds, 10_000_000);
   expect((await preview('spend_high')).count).toBe(0);
   const tried = await preview('spend_high', { spend_limit: '15' });
-  expect(tried.says).toEqual([
+  expect(tried.alerts).toEqual([
     { at: hour - 4 * hourSeconds, subject: '', text: 'The last hour cost $20.00, more than the limit of $15.00' },
     { at: hour - 49 * hourSeconds, subject: '', text: 'The last hour cost $20.00, more than the limit of $15.00' },
   ]);
@@ -87,8 +87,8 @@ test('the hours that cost too much are named with what they cost, once while it 
 
 test('what is usual is the mean of the week before that hour', async () => {
   for (let back = 14 * 24; back > 1; back--) await use(hour - back * hourSeconds, back === 30 ? 5_000_000 : 500_000);
-  const { says } = await preview('spend_unusual');
-  expect(says).toEqual([
+  const { alerts } = await preview('spend_unusual');
+  expect(alerts).toEqual([
     {
       at: hour - 29 * hourSeconds,
       subject: '',
@@ -106,7 +106,7 @@ test('shares of failed attempts are counted in the minutes of the rule, and in h
   await traffic({ ...row, at: fine + 300, attempts: 15, failed_network: 3, failed_invalid: 9 });
   // Of one window there are too few, of two there are enough.
   expect((await preview('errors_high')).count).toBe(0);
-  expect((await preview('errors_high', { failed_minutes: '10' })).says).toEqual([
+  expect((await preview('errors_high', { failed_minutes: '10' })).alerts).toEqual([
     {
       ...{ at: fine + 600, subject: String(id) },
       text: `Channel shaky (#${id}): 23.3% of 30 attempts within 10 minutes failed, more than 20%`,
@@ -118,8 +118,8 @@ test('shares of failed attempts are counted in the minutes of the rule, and in h
   // Five-minute windows are gone, their hour is there.
   const old = hour - 5 * daySeconds;
   await traffic({ span: 3600, subject_id: id, at: old, attempts: 100, failed_auth: 90 });
-  const { says, coarse_until: until } = await preview('errors_high');
-  expect(says).toEqual([
+  const { alerts, coarse_until: until } = await preview('errors_high');
+  expect(alerts).toEqual([
     {
       ...{ at: old + hourSeconds, subject: String(id) },
       text: `Channel shaky (#${id}): 90.0% of 100 attempts within 60 minutes failed, more than 20%`,
@@ -158,8 +158,8 @@ test('a channel that kept failing is named with the hour and the words of its up
   });
   await traffic({ ...row, at: hour - 30 * hourSeconds, attempts: 9, failed_auth: 2, answered: 1, words: '401' });
   await traffic({ ...row, at: hour - 20 * hourSeconds, attempts: 5, failed_upstream: 3, answered: 1, words: '500' });
-  const { says } = await preview('channel_failing');
-  expect(says.map(({ at, text }) => [at, text])).toEqual([
+  const { alerts } = await preview('channel_failing');
+  expect(alerts.map(({ at, text }) => [at, text])).toEqual([
     [hour - 19 * hourSeconds, `Channel down (#${id}) keeps failing: 500`],
     [hour - 39 * hourSeconds, `Channel down (#${id}) keeps failing: 401 wrong key`],
   ]);
@@ -168,20 +168,22 @@ test('a channel that kept failing is named with the hour and the words of its up
 test('answers of other models, keys that were stopped, mails that failed and keys that expired are dated', async () => {
   const id = await gateway.channel('http://127.0.0.1:1', { name: 'sly' });
   await traffic({ span: 3600, kind: 'other', subject_id: id, part: 'a → b', at: hour - 7200, requests: 3 });
-  expect((await preview('other_model')).says).toMatchObject([
+  expect((await preview('other_model')).alerts).toMatchObject([
     { at: hour - hourSeconds, text: expect.stringMatching(/^Channel sly .* 3 requests .*a → b$/) },
   ]);
   const { id: key } = await gateway.token({ name: 'leaked' });
   const frozen = { status: 2, frozen_at: now - 2 * daySeconds };
   await gateway.database.query.updateTable('tokens').set(frozen).where('id', '=', key).execute();
-  expect((await preview('key_frozen')).says).toMatchObject([{ at: now - 2 * daySeconds, subject: String(key) }]);
+  expect((await preview('key_frozen')).alerts).toMatchObject([{ at: now - 2 * daySeconds, subject: String(key) }]);
   await gateway.rows(
     "INSERT INTO statement_mails (schedule_id, period, state, tries, tried_at, error) VALUES (1, '2026-10', 'failed', 8, ?, 'away')",
     now - 6 * daySeconds,
   );
-  expect((await preview('statement_unsent')).says).toMatchObject([{ at: now - 6 * daySeconds, subject: '1 2026-10' }]);
+  expect((await preview('statement_unsent')).alerts).toMatchObject([
+    { at: now - 6 * daySeconds, subject: '1 2026-10' },
+  ]);
   await gateway.token({ name: 'old', expired_time: now + 10 * daySeconds });
-  expect((await preview('expiring')).says).toMatchObject([
+  expect((await preview('expiring')).alerts).toMatchObject([
     { at: now - 4 * daySeconds, text: 'tester / old expires in 14 days' },
   ]);
   expect((await preview('expiring', { expiry_days: '0' })).count).toBe(0);
@@ -199,16 +201,16 @@ test('a hit rate that halved is found on the day on which it did', async () => {
     );
   for (let back = 10; back >= 3; back--) await at(hour - back * daySeconds - 100, 900);
   await at(hour - 2 * daySeconds - 100, 100);
-  const { says, past } = await preview('cache_halved', { cache_requests: '1' });
+  const { alerts, past } = await preview('cache_halved', { cache_requests: '1' });
   expect(past).toBe('stored');
-  expect(says.map((one) => [one.at, one.subject])).toEqual([[hour - 2 * daySeconds, String(id)]]);
+  expect(alerts.map((one) => [one.at, one.subject])).toEqual([[hour - 2 * daySeconds, String(id)]]);
   expect((await preview('cache_halved')).count).toBe(0);
 });
 
 test('what is not kept says what it would say now', async () => {
   await gateway.channel('http://127.0.0.1:1', { name: 'odd', models: 'never-priced' });
-  expect(await preview('model_unpriced')).toMatchObject({ past: 'now', count: 1, says: [{ at: now }] });
-  expect(await preview('disk_low', { disk_gb: '0' })).toMatchObject({ past: 'now', count: 0, says: [] });
+  expect(await preview('model_unpriced')).toMatchObject({ past: 'now', count: 1, alerts: [{ at: now }] });
+  expect(await preview('disk_low', { disk_gb: '0' })).toMatchObject({ past: 'now', count: 0, alerts: [] });
 });
 
 test('a value that may not be stored may not be tried either', async () => {

@@ -3,6 +3,14 @@ import { expect, test } from 'vitest';
 import { LedgerEngine } from '../../server/billing/ledger/engine.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
 
+const engineOver = (store: object, timers: VirtualTime): LedgerEngine =>
+  new LedgerEngine({
+    store: { probe: () => undefined, checkpoint: () => undefined, ...store } as never,
+    onBalance: () => undefined,
+    onHealth: () => undefined,
+    timers,
+  });
+
 test('each try of an outage waits longer, and the next outage begins again with the shortest', async () => {
   const time = new VirtualTime();
   let broken = 0;
@@ -14,15 +22,8 @@ test('each try of an outage waits longer, and the next outage begins again with 
       return { results: commands.map(() => ({ status: 'done' })), events: [] };
     },
     isInvalidCommand: () => false,
-    probe: () => undefined,
-    checkpoint: () => undefined,
   };
-  const engine = new LedgerEngine({
-    store: store as never,
-    onBalance: () => undefined,
-    onHealth: () => undefined,
-    timers: time,
-  });
+  const engine = engineOver(store, time);
   /** @returns milliseconds between its tries. */
   const outage = async (failures: number): Promise<readonly number[]> => {
     broken = failures;
@@ -60,15 +61,8 @@ test.each([
         return { results: commands.map(() => ({ status: 'done' })), events: [] };
       },
       isInvalidCommand: (error: { readonly code?: string }) => error.code === 'ODD',
-      probe: () => undefined,
-      checkpoint: () => undefined,
     };
-    const engine = new LedgerEngine({
-      store: store as never,
-      onBalance: () => undefined,
-      onHealth: () => undefined,
-      timers: time,
-    });
+    const engine = engineOver(store, time);
     submit('odd');
     submit('good');
     while (isOver < 3) await time.advance(1);

@@ -54,7 +54,7 @@ export const rules: CommandRun = async (context, flags, argument) => {
       return preview === undefined ? '' : countWords(context, preview);
     };
     const last = (row: AlertRule): string => {
-      const at = seen.get(row.kind)?.says[0]?.at;
+      const at = seen.get(row.kind)?.alerts[0]?.at;
       return at === undefined ? '' : isoTime(at);
     };
     if (context.output.isTty && context.output.format === 'table') {
@@ -111,7 +111,7 @@ export const rules: CommandRun = async (context, flags, argument) => {
       ),
     );
   context.output.list(
-    preview.says,
+    preview.alerts,
     [
       { name: 'at', value: (row) => isoTime(row.at) },
       { name: 'about', value: (row) => row.subject },

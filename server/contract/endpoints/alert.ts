@@ -76,7 +76,7 @@ export const alertEndpoints = [
       coarse_until: z.int(),
       count: z.int(),
       /** The latest first, at most a hundred. */
-      says: z.array(z.object({ at: z.int(), subject: z.string(), text: z.string() })),
+      alerts: z.array(z.object({ at: z.int(), subject: z.string(), text: z.string() })),
     }),
     summary: { zh: '告警规则在过去七天的预览', en: 'What a rule would have said in seven days' },
   }),

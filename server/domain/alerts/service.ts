@@ -48,7 +48,7 @@ export type AlertsService = ReturnType<typeof createAlerts>;
 
 /** How far back a preview goes, and how much of it is shown. */
 const pastSeconds = 7 * 86_400;
-const maxSays = 100;
+const maxAlerts = 100;
 
 type Tried = Readonly<Partial<Record<RuleOption, string | undefined>>>;
 
@@ -142,7 +142,7 @@ export function createAlerts(deps: AlertsDeps) {
 
   const ruleValue = (name: RuleOption): string => String(options.get(optionOfRule(name)));
   const sentenceOf = (kind: AlertKindName, targets: readonly string[], language: Language): string => {
-    const unset = localizer(language)('（无接收方）', 'nobody');
+    const unset = localizer(language)('（无接收方）', 'no recipient');
     const values = {
       ...Object.fromEntries(ruleOptions.map((name) => [name, ruleValue(name)])),
       targets: targets.length === 0 ? unset : targets.join(language === 'zh' ? '、' : ', '),
@@ -218,16 +218,16 @@ export function createAlerts(deps: AlertsDeps) {
       const range = { from: to - pastSeconds, to, get };
       const moments = await past.moments(kind, range);
       const quiet = get('alert_setting.repeat_hours') * 3600;
-      const runs = new Map<string, { last: number; said: number }>();
-      const says: { at: number; subject: string; text: string }[] = [];
+      const runs = new Map<string, { last: number; sentAt: number }>();
+      const alerts: { at: number; subject: string; text: string }[] = [];
       for (const { at, step, inputs, minutes } of moments) {
         const read = minutes === undefined ? get : withValues(get, { failed_minutes: minutes });
         for (const found of conditions[kind]({ ...quietInputs, ...inputs, get: read, now: at })) {
           const run = runs.get(found.subject);
           const goesOn = run !== undefined && at - run.last <= step;
-          const isSaid = !goesOn || at - run.said >= quiet;
-          runs.set(found.subject, { last: at, said: isSaid ? at : run.said });
-          if (isSaid) says.push({ at, subject: found.subject, text: alertOf(kind, found, at, language).text });
+          const isSent = !goesOn || at - run.sentAt >= quiet;
+          runs.set(found.subject, { last: at, sentAt: isSent ? at : run.sentAt });
+          if (isSent) alerts.push({ at, subject: found.subject, text: alertOf(kind, found, at, language).text });
         }
       }
       return {
@@ -235,9 +235,9 @@ export function createAlerts(deps: AlertsDeps) {
         ...{ from: range.from, to },
         past: alertRule(kind).past,
         coarse_until: past.coarseUntil(kind, range),
-        count: says.length,
+        count: alerts.length,
         // The latest first.
-        says: says.toReversed().slice(0, maxSays),
+        alerts: alerts.toReversed().slice(0, maxAlerts),
       };
     },
     /** One look at a time: a target may be slow to answer. */

@@ -141,7 +141,7 @@ export type FromRelay =
   | { readonly kind: 'healthReport'; readonly healthReport: HealthReport }
   | { readonly kind: 'traffic'; readonly windows: readonly TrafficWindow[] }
   /** How upstreams are doing, for the next start: a piece of it. */
-  | { readonly kind: 'health'; readonly health: HealthPiece; readonly thread?: number }
+  | { readonly kind: 'health'; readonly health: HealthPiece }
   | { readonly kind: 'busy'; readonly id: number; readonly ports: readonly (readonly [number, boolean])[] }
   | { readonly kind: 'stats'; readonly id: number; readonly stats: ThreadStats }
   /** It has few rows left. */

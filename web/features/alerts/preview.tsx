@@ -21,10 +21,10 @@ const shown = 3;
 const uncut = 130;
 
 /** How often, on each of the seven days; the height of a bar has four steps. */
-function Days({ from, says }: { readonly from: number; readonly says: readonly { readonly at: number }[] }) {
+function Days({ from, alerts }: { readonly from: number; readonly alerts: readonly { readonly at: number }[] }) {
   const counts = Array.from({ length: 7 }, (_, at) => {
     const start = from + at * daySeconds;
-    return { start, count: says.filter((one) => one.at > start && one.at <= start + daySeconds).length };
+    return { start, count: alerts.filter((one) => one.at > start && one.at <= start + daySeconds).length };
   });
   return (
     <span aria-hidden="true" className="flex h-6 items-end gap-1">
@@ -79,7 +79,7 @@ export function Preview({ rule, tried }: PreviewProps) {
         {t('app.loading')}
       </div>
     );
-  const { says, count, from, coarse_until: coarse } = data;
+  const { alerts, count, from, coarse_until: coarse } = data;
   const words =
     past === 'now'
       ? count === 0
@@ -94,11 +94,11 @@ export function Preview({ rule, tried }: PreviewProps) {
         <p role="status" className={`font-medium ${count === 0 ? '' : 'text-ink-1'}`}>
           {words}
         </p>
-        {past === 'now' ? null : <Days from={from} says={says} />}
+        {past === 'now' ? null : <Days from={from} alerts={alerts} />}
       </div>
-      {says.length === 0 ? null : (
+      {alerts.length === 0 ? null : (
         <ul className="mt-1">
-          {(all ? says : says.slice(0, shown)).map(({ at, subject, text }) => (
+          {(all ? alerts : alerts.slice(0, shown)).map(({ at, subject, text }) => (
             <li
               key={`${at} ${subject}`}
               className={`border-t border-line pt-1 break-words ${all ? '' : 'line-clamp-3'}`}
@@ -113,14 +113,14 @@ export function Preview({ rule, tried }: PreviewProps) {
           ))}
         </ul>
       )}
-      {says.length <= shown && says.every(({ text }) => text.length <= uncut) ? null : (
+      {alerts.length <= shown && alerts.every(({ text }) => text.length <= uncut) ? null : (
         <button
           type="button"
           className="min-h-6 text-accent-text underline"
           aria-expanded={all}
           onClick={() => setAll(!all)}
         >
-          {t(all ? 'alertRules.fewer' : 'alertRules.all', { count: says.length })}
+          {t(all ? 'alertRules.fewer' : 'alertRules.all', { count: alerts.length })}
         </button>
       )}
       {coarse > 0 ? <p className="text-ink-3">{t('alertRules.coarse', { time: minuteTime(coarse) })}</p> : null}
