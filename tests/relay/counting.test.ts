@@ -27,6 +27,21 @@ test.each([
   expect(count(text)).toBeLessThanOrEqual(exact * 1.001);
 });
 
+test('a run that is counted in pieces has no fewer tokens than whole, wherever it is cut', () => {
+  const units = ['\\\\\\"', '\\"', '\n', '\t ', 'x', '水很', '()', '-=', '{"":'];
+  const before = ['', '"', '":"', '{"data":"', 'ab ', '.'];
+  const cheaper = units.flatMap((unit) =>
+    before.flatMap((words) =>
+      [129, 257, 1000].flatMap((length) => {
+        const text = `${words}${unit.repeat(Math.ceil(length / unit.length))}"}`;
+        const whole = encode(text, { allowedSpecial: 'all' });
+        return count(text) < whole ? [[unit, words, length, whole, count(text)]] : [];
+      }),
+    ),
+  );
+  expect(cheaper).toEqual([]);
+});
+
 test('a special mark in a prompt is the words it is written with', async () => {
   const counted = (await encodingFor('gpt-4o'))('<|endoftext|> is a word here');
   expect(counted).toBeGreaterThan(encode('<|endoftext|> is a word here', { allowedSpecial: 'all' }));

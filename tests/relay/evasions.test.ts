@@ -40,3 +40,18 @@ test.each(clientDialects)(
     expect(Math.min(sums.arrived, sums.refused)).toBeGreaterThan(count / 20);
   },
 );
+
+test('the names that documents get on their way to another dialect are charged, of each of many', async () => {
+  const played = await stage.play({
+    dialect: 'cohere-chat',
+    body: {
+      messages: [{ role: 'user', content: 'hello' }],
+      documents: Array.from({ length: 400 }, () => 'a'),
+      max_tokens: 16,
+    },
+    ...{ escaped: false, translated: true, usage: false, balance: null },
+  });
+  expect(played.arrived).toContain('Document: 399');
+  expect(played.charged).toBeGreaterThanOrEqual(played.min ?? Number.POSITIVE_INFINITY);
+  expect(played.reserved).toBeGreaterThanOrEqual(played.min ?? Number.POSITIVE_INFINITY);
+});

@@ -32,6 +32,7 @@ import type { ParsedRequest } from '../intake/parsed-request.ts';
 import {
   countedBound,
   countedTexts,
+  documentNames,
   estimatedPromptTokens,
   minCount,
   noMedia,
@@ -532,7 +533,7 @@ export async function countLocally(counter: TokenCounter, parsed: ParsedRequest,
   let kept = 0;
   for (const text of written) kept += text.length;
   // 3 tokens of framing per message and 3 for the reply; as in new-api.
-  const framing = operation === 'chat' ? 6 : 0;
+  const framing = operation === 'chat' ? 6 + documentNames(parsed.body) : 0;
   // What was not kept is counted like what was.
   const all = kept < units && kept > 0 ? Math.ceil((outputTokens * units) / kept) : outputTokens;
   const { pictures, fileTokens } = delivered.text;

@@ -368,9 +368,15 @@ export const sumOf = (counts: readonly number[]): number => counts.reduce((sum, 
 /** What providers put in front of a prompt: roles and turns, and a page about tools where there are any. */
 const framingTokens = 16;
 const toolTokens = 600;
+/** `Document: 399` and the ends of its lines. */
+const documentTokens = 8;
+
+/** Names that documents beside a conversation get where they become words of the user (`protocols/shared/documents`). */
+export const documentNames = ({ documents, messages }: Members): number =>
+  Array.isArray(documents) && messages !== undefined ? documents.length * documentTokens : 0;
 
 const framingOf = (body: Members): number =>
-  framingTokens + (body.tools === undefined && body.functions === undefined ? 0 : toolTokens);
+  framingTokens + (body.tools === undefined && body.functions === undefined ? 0 : toolTokens) + documentNames(body);
 
 /**
  * Tokens of the words at most. No tokenizer makes more tokens than there are bytes, and the JSON of the request has at

@@ -2,7 +2,7 @@
 
 type Count = (text: string) => number;
 
-/** Longer runs without a border are counted in pieces; natural words are far shorter, and a cut costs at most one token. */
+/** Longer runs without a border are counted in pieces; natural words are far shorter. Cut, a run has at most one token more or less for each cut. */
 const run = 128;
 const longRuns = new RegExp(`[\\p{L}\\p{M}]{${run + 1},}|[^\\p{L}\\p{M}\\p{N}\\s]{${run + 1},}|\\s{${run + 1},}`, 'gu');
 /** More than any model reads; the rest is counted at the rate of the first part. */
@@ -21,7 +21,9 @@ function inChunks(count: Count, text: string): number {
   };
   for (const { index, 0: found } of text.matchAll(longRuns)) {
     take(index);
-    for (let end = index + found.length; from < end; ) take(Math.min(end, from + run));
+    const end = index + found.length;
+    sum += Math.ceil(found.length / run) - 1;
+    while (from < end) take(Math.min(end, from + run));
   }
   take(text.length);
   return sum;
@@ -36,7 +38,7 @@ export function countTokens(count: Count, text: string): number {
     // At a border between words where there is one.
     const space = cut >= size ? size : text.lastIndexOf(' ', cut);
     const to = space > from ? space : Math.min(cut, size);
-    sum += inChunks(count, text.slice(from, to));
+    sum += inChunks(count, text.slice(from, to)) + (to < size && to === cut ? 1 : 0);
     from = to;
   }
   // The part that is read first must not make the rest cheap.
