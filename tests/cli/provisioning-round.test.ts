@@ -281,6 +281,21 @@ tokens: [{name: ci, owner: ann, quota: unlimited}]
   ]);
 });
 
+test('the same statement to two addresses of one user stays two mails, however often the file is applied', async () => {
+  const runner = createRunner(dir);
+  const users = `users: [${rootLine}, {username: ann, password: ann-password}]\n`;
+  const plans = 'schedules: [{user: ann, email: a@acme.example}, {user: ann, email: b@acme.example}]';
+  await applied(runner, users + plans);
+  const emails = async () =>
+    ((await runner.json(['schedule', 'list', '--all'])) as { email: string }[]).map(({ email }) => email);
+  expect((await applied(runner, plans)).changes).toEqual([]);
+  expect(await emails()).toEqual(['a@acme.example', 'b@acme.example']);
+  // In another order, and with one that changes: the other keeps its address.
+  const moved = 'schedules: [{user: ann, email: c@acme.example}, {user: ann, email: a@acme.example}]';
+  expect((await applied(runner, moved)).changes).toMatchObject([{ action: 'update', name: 'user ann month' }]);
+  expect(await emails()).toEqual(['a@acme.example', 'c@acme.example']);
+});
+
 test.each([
   ['{every: month}', 'user | token | tag | label | project'],
   ['{tag: a, label: b}', 'user | token | tag | label | project'],

@@ -1,5 +1,6 @@
 /** Statements by mail: once for a recipient and period, whoever looks and however often; tried again when a mail fails, and told. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { Role } from '../../server/contract/enum.ts';
 import { monthRange } from '../../server/contract/statement.ts';
 import { endedPeriod } from '../../server/contract/statement-schedule.ts';
 import type { Mail } from '../../server/domain/notifications/mailer.ts';
@@ -113,6 +114,24 @@ test('it is mailed once: however often one looks, with two at once, after a rest
     'November 2026, ann',
     'December 2026, ann',
   ]);
+});
+
+test('an administrator plans those of many customers without the log being read, and a user has a bound', async () => {
+  const { services, database } = api.gateway;
+  const { create } = createSchedules({
+    ...{ database, options: services.options, users: services.users, tokens: services.tokens, links: services.links },
+    statements: {
+      subject: services.statements.subject,
+      get: () => Promise.reject(new Error('nothing is mailed yet, so nothing is added up')),
+    },
+    ...{ now: () => clock.now * 1000, sendMail: async () => undefined },
+  });
+  const rootId = (await services.users.firstWithRole(Role.root))?.id ?? 0;
+  const made = { userId: bob.id, scope: { userId: bob.id }, every: 'month', email: '' } as const;
+  for (let at = 0; at < 50; at++) await create({ ...made, createdBy: bob.id });
+  await expect(create({ ...made, createdBy: bob.id })).rejects.toMatchObject({ code: 'params_invalid' });
+  for (let at = 0; at < 51; at++) await create({ ...made, createdBy: rootId });
+  expect(await services.schedules.list(rootId)).toHaveLength(51);
 });
 
 test('a site that was off on the first mails it when it is back, and nothing of before it was wanted', async () => {

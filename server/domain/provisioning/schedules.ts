@@ -1,4 +1,4 @@
-/** Statements by mail of a declarative file; natural key: whose statement, to whom, how often. */
+/** Statements by mail of a declarative file; natural key: whose statement, to whom, how often. Addresses tell those of one key apart. */
 import type { Database } from '../../../db/open.ts';
 import { createStatementSchedulesRepository } from '../../../db/repositories/statement-schedules.ts';
 import { createTokensRepository } from '../../../db/repositories/tokens.ts';
@@ -10,9 +10,17 @@ import type { SchedulesService } from '../statements/schedules.ts';
 import type { StatementScope } from '../statements/service.ts';
 import { changedFields, describeChanges } from './compare.ts';
 
+interface Planned {
+  readonly user_id: number;
+  readonly every: string;
+  readonly scope: StatementScope;
+}
+
 /** The same however it was written. */
-const scopeKey = ({ userId, tokenId, tag, label, project }: StatementScope): string =>
-  JSON.stringify([userId ?? 0, tokenId ?? 0, tag ?? '', label ?? '', project ?? '']);
+const keyOf = ({ user_id: to, every, scope }: Planned): string => {
+  const { userId, tokenId, tag, label, project } = scope;
+  return JSON.stringify([to, every, userId ?? 0, tokenId ?? 0, tag ?? '', label ?? '', project ?? '']);
+};
 
 export async function applySchedules(
   { database, schedules }: { readonly database: Database; readonly schedules: SchedulesService },
@@ -47,17 +55,38 @@ export async function applySchedules(
     return { scope, userId: userId ?? (await userOf(undefined)), name: words.join(' ') };
   };
 
-  const changes: ProvisionChange[] = [];
+  const planned = [];
   for (const schedule of expected) {
-    const { every = 'month', to, email, status } = schedule;
+    const { every = 'month', to, email } = schedule;
     const { scope, userId: whose, name } = await scopeOf(schedule);
     const userId = to === undefined ? whose : await userOf(to);
+    const key = keyOf({ user_id: userId, every, scope });
+    planned.push({ schedule, every, scope, userId, key, email: email?.trim(), name });
+  }
+  // One user may get the same statement at several addresses: whose address stays keeps its own.
+  const left = new Set(present);
+  const claimed = new Map<(typeof planned)[number], (typeof present)[number]>();
+  for (const isSame of [true, false])
+    for (const one of planned) {
+      if (claimed.has(one)) continue;
+      const row = [...left].find(
+        (stored) =>
+          keyOf({ ...stored, scope: JSON.parse(stored.scope) }) === one.key &&
+          (!isSame || (one.email ?? stored.email) === stored.email),
+      );
+      if (row === undefined) continue;
+      left.delete(row);
+      claimed.set(one, row);
+    }
+
+  const changes: ProvisionChange[] = [];
+  for (const one of planned) {
+    const { every, scope, userId, email, name } = one;
+    const { to, status } = one.schedule;
     const about = { kind: 'schedule', name: `${name} ${every}${to === undefined ? '' : ` to ${to}`}` } as const;
-    const row = present.find(
-      (one) => one.user_id === userId && one.every === every && scopeKey(JSON.parse(one.scope)) === scopeKey(scope),
-    );
+    const row = claimed.get(one);
     const paused = status === undefined ? undefined : Number(status === 'disabled');
-    const changed = row === undefined ? {} : changedFields({ email: email?.trim(), paused }, { ...row });
+    const changed = row === undefined ? {} : changedFields({ email, paused }, { ...row });
     if (row === undefined) {
       const createdBy = await userOf(undefined);
       const id = await schedules.create({ userId, scope, every, email: email ?? '', createdBy });

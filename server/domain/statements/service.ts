@@ -151,6 +151,8 @@ export function createStatements(deps: StatementsDeps) {
       });
       return { month: monthName, ...range, by, shares, total: found.reduce<Sums>(added, noSums) };
     },
+    /** Whose it is, by its name of now; nothing is added up. @throws AppError params_invalid, not_found */
+    subject: async (scope: StatementScope) => (await subjectOf(scope)).subject,
     /** @param month `2026-11`; '' = the current one. @param check recomputes every charge. @throws AppError params_invalid, not_found */
     async get(scope: StatementScope, month: string, check = false): Promise<Statement> {
       const { name, range } = monthOf(month);
