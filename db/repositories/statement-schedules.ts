@@ -18,6 +18,17 @@ export interface ListedSchedule extends ScheduleRow {
   readonly error: string | null;
 }
 
+const firstSchema = '0035-schedules';
+
+/**
+ * Of a restored database: what had ended by then may have been mailed after the backup was made, which nothing in it says.
+ * @param schema name of its newest migration. @param at epoch seconds.
+ */
+export async function mailFrom({ query }: Database, schema: string, at: number): Promise<void> {
+  if (schema < firstSchema) return;
+  await query.updateTable('statement_schedules').set({ since: at }).where('since', '<', at).execute();
+}
+
 export function createStatementSchedulesRepository({ query }: Database) {
   return {
     /** @param userId whose mail box, or who made it; absent = all. */

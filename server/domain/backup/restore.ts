@@ -22,6 +22,7 @@ import { type MoveProgress, moveSite } from '../../../db/move/move.ts';
 import { sqliteEnd } from '../../../db/move/sqlite-end.ts';
 import { openDatabase } from '../../../db/open.ts';
 import type { PostgresPlace } from '../../../db/place.ts';
+import { mailFrom } from '../../../db/repositories/statement-schedules.ts';
 import { hasSchema, newestSqlite } from '../../../db/schema/migrations.ts';
 import { AppError } from '../../contract/errors.ts';
 
@@ -44,6 +45,7 @@ async function opened(file: string, fresh: string, nativeBinding: string | undef
   const owed = problems.length === 0 && hasSchema(schema) ? packedIn(database) : [];
   // Another database than the one it was copied from: that one's journal goes on.
   forgetJournal(database);
+  if (problems.length === 0 && hasSchema(schema)) await mailFrom(database, schema, Math.floor(Date.now() / 1000));
   foldLog(database);
   await database.close();
   if (plain && !hasSchema(schema)) throw new AppError('backup_newer', { schema });
