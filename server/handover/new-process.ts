@@ -158,6 +158,9 @@ export const taskOfOther = (id: number): number => (id < 0 ? 2 * id - 1 : -2 * i
 /** @param id below zero. @returns the other's own number. */
 export const taskThere = (id: number): number => (id % 2 === 0 ? -id / 2 : (id + 1) / 2);
 
+/** What the other's open requests still say of upstreams, and of this program. */
+const ofRequests: ReadonlySet<ToControl['kind']> = new Set(['trouble', 'traffic', 'learnt', 'defect']);
+
 /** Bills of the other's requests: written here, and counted here like our own. */
 function createBills({ balances, ledger, control }: ReserveDeps, line: Line<FromNewProcess>) {
   const remote = createRemoteReservations(balances.money);
@@ -195,7 +198,7 @@ function createBills({ balances, ledger, control }: ReserveDeps, line: Line<From
     },
     control(message: ToControl): void {
       if (message.kind === 'task') control({ ...message, id: taskOfOther(message.id) });
-      if (message.kind === 'trouble' || message.kind === 'traffic') control(message);
+      if (ofRequests.has(message.kind)) control(message);
     },
     async over(): Promise<void> {
       await Promise.all(writing);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type FromOldProcess, protocolVersion } from '../../server/handover/messages.ts';
-import { taskOfOther, taskThere } from '../../server/handover/new-process.ts';
+import { requestHandover, taskOfOther, taskThere } from '../../server/handover/new-process.ts';
 import { type HandoverListener, listenForHandover, type OldServer } from '../../server/handover/old-process.ts';
 
 let dir: string;
@@ -108,6 +108,27 @@ test('while one server takes over no other can, not even after it has died', asy
   other.destroy();
   letting.resolve();
   await expect.poll(() => calls).toEqual(['release', 'released', 'comeBack']);
+});
+
+test('the new server notes what open requests of the old one learn of upstreams and of this program', async () => {
+  const { oldServer } = slowOldServer([Promise.resolve()]);
+  // It has open requests.
+  handovers = listenForHandover(path, { ...oldServer, stopAfterHandover: () => new Promise(() => undefined) });
+  const before = await requestHandover(path, process.pid);
+  await before.release();
+  const noted: string[] = [];
+  await before.reserve({
+    balances: { money: { memory: { get: () => 0, put: () => undefined }, accounts: [] } } as never,
+    ledger: { execute: () => Promise.reject(new Error('nothing is billed here')) },
+    control: ({ kind }) => void noted.push(kind),
+    now: () => 0,
+  });
+  before.open(1, join(dir, 'endpoint.sock'));
+  await before.alone;
+  const said = [{ kind: 'learnt' }, { kind: 'defect' }, { kind: 'trouble' }, { kind: 'traffic' }, { kind: 'storage' }];
+  for (const message of said) expect(handovers.control(message as never)).toBe(true);
+  await expect.poll(() => noted).toEqual(['learnt', 'defect', 'trouble', 'traffic']);
+  before.end();
 });
 
 test('numbers of tasks of three servers in a row stay apart, and find their way back', () => {
