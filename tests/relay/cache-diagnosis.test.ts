@@ -311,6 +311,32 @@ test.each([true, false])('an answer that does not heed the question passes as it
   expect(received[0]).toHaveProperty('diagnostics');
 });
 
+test.each([
+  [
+    'is asked beside what the rule sets',
+    { mode: 'set', path: 'prompt_cache_options.ttl', value: '1h' },
+    { ttl: '1h', comparison_response_id: expect.stringMatching(/^up_/) },
+  ],
+  [
+    'keeps the question of the rule',
+    { mode: 'set', path: 'prompt_cache_options.comparison_response_id', value: 'r' },
+    { mode: 'implicit', comparison_response_id: 'r' },
+  ],
+  ['is not asked where the rule takes the member out', { mode: 'delete', path: 'prompt_cache_options' }, undefined],
+])('Responses: a channel with a rule of its own about the member %s', async (says, rule, sent) => {
+  script(responses);
+  await gateway.channel(upstream.url, {
+    ...{ type: responses.type, models: responses.model, setting: JSON.stringify({ cache_diagnosis: true }) },
+    param_override: JSON.stringify({ operations: [rule] }),
+  });
+  const key = await keyOf();
+  const session = `rule ${says}`;
+  await ask(key, responses, responses.body(1), session);
+  const own = says.startsWith('is asked') ? {} : { prompt_cache_options: { mode: 'implicit' } };
+  await ask(key, responses, { ...responses.body(3), ...own }, session);
+  expect(received[1]?.prompt_cache_options).toEqual(sent);
+});
+
 test('only named conversations are asked about', async () => {
   await open(messages, { cache_diagnosis: true });
   const key = await keyOf();

@@ -39,10 +39,15 @@ function blanksUntil(answer: Promise<Response>, everyMs: number, deadlines: Dead
         next?.restart(everyMs);
       };
       next = deadlines.start(everyMs, send);
-      send();
-      const response = await answer;
-      const body = new Uint8Array(await response.arrayBuffer());
-      next.end();
+      let body: Uint8Array;
+      try {
+        send();
+        const response = await answer;
+        body = new Uint8Array(await response.arrayBuffer());
+      } finally {
+        // Else blanks went on for ever to whoever waits for an answer that broke.
+        next.end();
+      }
       // Who left is charged as ever, and is sent nothing.
       if (isGone) return;
       sink.write(body);

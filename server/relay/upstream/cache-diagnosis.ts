@@ -8,6 +8,8 @@ import { type Edits, editPaths } from '../intake/json-text.ts';
 import type { UpstreamFailure } from '../shared/failure.ts';
 
 type Members = Readonly<Record<string, unknown>>;
+const nothing: Members = {};
+const noEdits: Edits = new Map();
 
 /** @returns null = this upstream is not asked, or the client asks itself. */
 export function diagnosticsFor(
@@ -29,13 +31,18 @@ export function diagnosticsFor(
   return members === null || found.asksFirst || Object.hasOwn(members, named) ? null : found;
 }
 
-/** @param before the body as it goes out otherwise. */
+/** @param edits of the body otherwise. @param edited the body with them. @returns none where a rule of the site left the member out, or asks itself. */
 export function askingEdits(
   { asks: [member, named] }: CacheDiagnostics,
-  before: Members,
+  edits: Edits,
+  edited: Members,
   { previous }: Compared,
 ): Edits {
-  return new Map([[member, JSON.stringify({ ...record(before[member]), [named]: previous })]]);
+  const own = edited[member];
+  const members = own === undefined ? nothing : record(own);
+  const isLeftOut = own === undefined && edits.has(member);
+  if (isLeftOut || members === null || Object.hasOwn(members, named)) return noEdits;
+  return new Map([[member, JSON.stringify({ ...members, [named]: previous })]]);
 }
 
 /** The upstream complains of what we put in. */

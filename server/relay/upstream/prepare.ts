@@ -420,7 +420,9 @@ function editsOf(target: Target, asking: Asking): Edits {
   }
   if (asking.removed.length > 0) edits = mergeEdits(edits, removedEdits(asking, edits));
   const { asked, compared } = asking;
-  return asked === null || compared === null ? edits : mergeEdits(edits, askingEdits(asked, body, compared));
+  if (asked === null || compared === null) return edits;
+  const edited = edits.has(asked.asks[0]) ? editedMembers(exactBody(parsed), edits) : body;
+  return mergeEdits(edits, askingEdits(asked, edits, edited, compared));
 }
 
 const editedBody = (parsed: ParsedRequest, foreign: Edits): EditedBody => ({
