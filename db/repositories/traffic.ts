@@ -102,7 +102,7 @@ const failedColumns = ['upstream', 'rate_limited', 'auth', 'timeout', 'network']
   .map((name) => `failed_${name}`)
   .join(' + ');
 
-/** Of so many windows nobody reads more. */
+/** Of so many windows nobody reads more: the latest are read. */
 const maxShares = 10_000;
 
 export interface Named {
@@ -287,6 +287,35 @@ export function createTrafficRepository({ query }: Database) {
         .orderBy('at', 'desc')
         .orderBy('subject_id')
         .execute(),
+    /** Channels that kept failing, or mostly failed, in their newest window: one of five minutes, or of an hour where there is none of these. */
+    suspects: ({ minutesFrom, hoursFrom }: { readonly minutesFrom: number; readonly hoursFrom: number }) => {
+      const failed = sql.raw(failedColumns);
+      return query
+        .selectFrom((rows) =>
+          rows
+            .selectFrom('traffic')
+            .select([
+              'subject_id',
+              'words',
+              sql<number>`row_number() OVER (PARTITION BY subject_id ORDER BY span, at DESC)`.as('nth'),
+              sql<boolean>`(streak <> 0 OR 2 * (${failed}) > attempts)`.as('fails'),
+            ])
+            .where('kind', '=', 'channel')
+            .where((eb) =>
+              eb.or([
+                eb.and([eb('span', '=', 300), eb('at', '>=', minutesFrom)]),
+                eb.and([eb('span', '=', 3600), eb('at', '>=', hoursFrom)]),
+              ]),
+            )
+            .where(sql<boolean>`(attempts > 0 OR answered > 0 OR streak > 0)`)
+            .as('newest'),
+        )
+        .select(['subject_id', 'words'])
+        .where('nth', '=', 1)
+        .where(sql<boolean>`fails`)
+        .orderBy('subject_id')
+        .execute();
+    },
     /** How a range of hours went, in parts of `width` seconds. @param from edge of an hour. */
     parts: (
       kind: 'channel' | 'model',
@@ -318,12 +347,19 @@ export function createTrafficRepository({ query }: Database) {
      * Of each window, channels of which more failed than may, counted with the windows before.
      * @param windows so many together. @param from begins of windows.
      */
-    failedShares: ({ span, windows, from, to, percent, attempts }: FailedShareFilter): Promise<FailedShareRow[]> => {
+    failedShares: async ({
+      span,
+      windows,
+      from,
+      to,
+      percent,
+      attempts,
+    }: FailedShareFilter): Promise<FailedShareRow[]> => {
       const over = sql.raw(
         `OVER (PARTITION BY subject_id ORDER BY at RANGE BETWEEN ${Math.trunc((windows - 1) * span)} PRECEDING AND CURRENT ROW)`,
       );
       const failed = sql.raw(failedColumns);
-      return query
+      const latest = await query
         .selectFrom((rows) =>
           rows
             .selectFrom('traffic')
@@ -343,15 +379,16 @@ export function createTrafficRepository({ query }: Database) {
         .where('sums.at', '>=', from)
         .where('sums.attempts', '>=', attempts)
         .where(sql<boolean>`sums.failed * 100.0 > sums.attempts * CAST(${percent} AS REAL)`)
-        .orderBy('sums.at')
-        .orderBy('sums.subject_id')
+        .orderBy('sums.at', 'desc')
+        .orderBy('sums.subject_id', 'desc')
         .limit(maxShares)
         .execute();
+      return latest.reverse();
     },
     /** Hours in which a channel kept failing, by the hour alone. */
-    failingHours: ({ from, to, streak, failures }: FailingHourFilter): Promise<FailingHour[]> => {
+    failingHours: async ({ from, to, streak, failures }: FailingHourFilter): Promise<FailingHour[]> => {
       const failed = sql.raw(failedColumns);
-      return query
+      const latest = await query
         .selectFrom('traffic')
         .select(['at', 'subject_id', 'words'])
         .where('span', '=', 3600)
@@ -359,10 +396,11 @@ export function createTrafficRepository({ query }: Database) {
         .where('at', '>=', from)
         .where('at', '<', to)
         .where(sql<boolean>`(streak >= ${streak} OR (${failed} >= ${failures} AND 2 * (${failed}) > attempts))`)
-        .orderBy('at')
-        .orderBy('subject_id')
+        .orderBy('at', 'desc')
+        .orderBy('subject_id', 'desc')
         .limit(maxShares)
         .execute();
+      return latest.reverse();
     },
     channelNames: async (ids: readonly number[]): Promise<Named[]> => {
       const rows = await query

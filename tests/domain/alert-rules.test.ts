@@ -3,8 +3,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type AlertKindName, alertKindNames } from '../../server/contract/alert-kinds.ts';
 import { alertRule, optionsOfRule, ruleEnd, ruleOptions, sentenceParts } from '../../server/contract/alert-rules.ts';
 import type { Language } from '../../server/contract/enum.ts';
+import { conditions } from '../../server/domain/alerts/conditions.ts';
+import { noUsage } from '../../server/domain/alerts/inputs.ts';
+import { quietInputs } from '../../server/domain/alerts/past.ts';
+import { createFailingChannels } from '../../server/domain/traffic/states.ts';
 import { addHour } from '../support/engines.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { randomOf } from '../support/random.ts';
 
 const hourSeconds = 3600;
 const daySeconds = 86_400;
@@ -211,6 +216,78 @@ test('what is not kept says what it would say now', async () => {
   await gateway.channel('http://127.0.0.1:1', { name: 'odd', models: 'never-priced' });
   expect(await preview('model_unpriced')).toMatchObject({ past: 'now', count: 1, alerts: [{ at: now }] });
   expect(await preview('disk_low', { disk_gb: '0' })).toMatchObject({ past: 'now', count: 0, alerts: [] });
+});
+
+test('what is not kept is looked at without what is added up of traffic and the log', async () => {
+  const kinds = alertKindNames.filter((kind) => alertRule(kind).past === 'now');
+  // None of them needs it…
+  const usage = Object.keys(noUsage);
+  const inputs = new Proxy(
+    { ...quietInputs, get: gateway.services.options.get, now },
+    {
+      get: (all, name) => {
+        if (usage.includes(String(name))) throw new Error(`${String(name)} is looked at`);
+        return Reflect.get(all, name);
+      },
+    },
+  );
+  for (const kind of kinds) expect(conditions[kind](inputs), kind).toEqual([]);
+  // …and so it is not read.
+  await gateway.channel('http://127.0.0.1:1', { name: 'poor', models: 'never-priced' });
+  await gateway.rows('DROP TABLE traffic');
+  await gateway.rows('DROP TABLE usage_hours');
+  expect((await preview('model_unpriced')).count).toBe(1);
+  for (const kind of kinds) expect((await preview(kind)).past, kind).toBe('now');
+});
+
+test('of more than can be shown the latest are read, and each day is counted', async () => {
+  const id = await gateway.channel('http://127.0.0.1:1', { name: 'shaky' });
+  for (let back = 1; back <= 167; back++)
+    await gateway.rows(
+      `INSERT INTO traffic (span, kind, at, subject_id, user_id, part, attempts, failed_upstream, streak)
+       WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 140)
+       SELECT 3600, 'channel', ${hour - back * hourSeconds}, ${id} + i, 0, '', 100, 90, 5 FROM n`,
+    );
+  for (const kind of ['errors_high', 'channel_failing'] as const) {
+    const { alerts, days } = await preview(kind);
+    expect(alerts[0]?.at, kind).toBeGreaterThan(now - (kind === 'errors_high' ? 73 : 25) * hourSeconds);
+    expect(days, kind).toHaveLength(7);
+    expect(
+      days.reduce((sum, count) => sum + count, 0),
+      kind,
+    ).toBeGreaterThanOrEqual(alerts.length);
+  }
+  const { count, days } = await preview('channel_failing', { repeat_hours: '1' });
+  expect(days.reduce((sum, one) => sum + one, 0)).toBe(count);
+  expect(days.slice(-2)).toEqual([24, 24]);
+});
+
+test('alerts and the list of channels agree which fail, and in which words', async () => {
+  const random = randomOf(7);
+  const below = (limit: number) => Math.floor(random() * limit);
+  const ids: number[] = [];
+  for (let at = 0; at < 40; at++) ids.push(await gateway.channel('http://127.0.0.1:1', { name: `c${at}` }));
+  for (const id of ids)
+    for (const [span, times] of [
+      [300, [0, 1, 2, 14]],
+      [hourSeconds, [0, 1, 30]],
+    ] as const)
+      for (const back of times) {
+        if (below(3) === 0) continue;
+        const attempts = below(6);
+        const failed = below(attempts + 1);
+        const streak = failed === 0 ? 0 : below(failed + 1);
+        const row = { span, subject_id: id, at: now - (now % span) - back * span, attempts, failed_upstream: failed };
+        const answered = Number(failed < attempts || below(2) === 0);
+        await traffic({ ...row, streak, answered, words: failed === 0 ? '' : `500 at ${id} ${span} ${back}` });
+      }
+  const listed = (await gateway.services.channelStates()).filter(({ state }) => state === 'failing');
+  expect(listed.length).toBeGreaterThan(5);
+  expect(listed.length).toBeLessThan(35);
+  const failing = createFailingChannels({ database: gateway.database, now: () => now * 1000 });
+  expect([...(await failing(new Set(ids)))].sort(([one], [other]) => one - other)).toEqual(
+    listed.map(({ id, words }) => [id, words]).sort(([one], [other]) => Number(one) - Number(other)),
+  );
 });
 
 test('a value that may not be stored may not be tried either', async () => {

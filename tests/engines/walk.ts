@@ -761,6 +761,7 @@ export async function theTraffic({ traffic }: Repositories): Promise<void> {
     await traffic.top({ span: 300, kind: 'channel', ...range }, { by: 'subject_id', order, limit: 1 });
   await traffic.parts('channel', { ...range, width: 300 });
   await traffic.parts('model', { ...range, width: 600 });
+  await traffic.suspects({ minutesFrom: 0, hoursFrom: 0 });
   await traffic.userNames([1, 2, 99]);
   await traffic.usedFrom(
     new Map([

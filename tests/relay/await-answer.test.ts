@@ -11,7 +11,11 @@ function handClock() {
     monoNow: () => now,
     every(callback) {
       look = callback;
-      return { close: () => void (look = null) };
+      return {
+        close() {
+          look = null;
+        },
+      };
     },
   });
   const pass = (ms: number): void => {

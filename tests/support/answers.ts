@@ -1258,6 +1258,7 @@ export const filled: Answers = {
     ...{ kind, from: now - 7 * 24 * hour, to: now, past: kind === 'disk_low' ? 'now' : 'stored' },
     coarse_until: kind === 'errors_high' ? now - 48 * hour : 0,
     count: kind === 'errors_high' ? 5 : 0,
+    days: kind === 'errors_high' ? [0, 0, 0, 0, 3, 0, 2] : [0, 0, 0, 0, 0, 0, 0],
     alerts:
       kind === 'errors_high'
         ? [2, 3, 50, 51, 52].map((back) => ({

@@ -75,6 +75,8 @@ export const alertEndpoints = [
       /** Before this second hours were looked at in place of shorter windows; 0 = nowhere. */
       coarse_until: z.int(),
       count: z.int(),
+      /** How many on each of the seven days, the earliest first. */
+      days: z.array(z.int()),
       /** The latest first, at most a hundred. */
       alerts: z.array(z.object({ at: z.int(), subject: z.string(), text: z.string() })),
     }),

@@ -15,7 +15,7 @@ import type { BudgetsService, BudgetView } from '../budgets/service.ts';
 import type { ChannelHealthStatus } from '../channels/routes.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { SchedulesService } from '../statements/schedules.ts';
-import { createChannelStates } from '../traffic/states.ts';
+import { createFailingChannels } from '../traffic/states.ts';
 import type { ReadOption } from './alert.ts';
 import type { RecentDefects } from './defects.ts';
 
@@ -66,6 +66,14 @@ export interface FailedShare {
 /** What requests found in their provider's cache. */
 export type CacheUse = Pick<CacheRateRow, 'requests' | 'input_tokens' | 'cached_tokens'>;
 
+export const noUsage = {
+  failing: new Map(),
+  failedShares: new Map(),
+  otherModels: new Map(),
+  cacheUse: new Map(),
+  ...{ spent: 0, baseline: 0 },
+} satisfies Partial<AlertInputs>;
+
 export interface AlertInputsDeps {
   readonly database: Database;
   readonly options: OptionsService;
@@ -94,8 +102,8 @@ export function createAlertInputs(deps: AlertInputsDeps) {
   const { options } = deps;
   const channelRows = createChannelsRepository(deps.database);
   const repository = createAlertsRepository(deps.database);
-  const states = createChannelStates(deps);
-  const traffic = createTrafficRepository(deps.database);
+  const failing = createFailingChannels(deps);
+  const traffic = createTrafficRepository(forReading(deps.database));
   const cacheRates = createCacheRatesRepository(forReading(deps.database));
   /** A certificate is looked at once a day. */
   const certificate = { url: '', lookedAt: 0, end: null as number | null };
@@ -125,13 +133,10 @@ export function createAlertInputs(deps: AlertInputsDeps) {
       resolvePrices(tables, model, { ...everyone, prefixes: servingPrefix(model, types) }) === null ? [model] : [],
     );
   };
-  const ejectedOf = async (channels: readonly ChannelRow[]): Promise<ReadonlySet<number>> => {
-    const ids = channels.filter(({ status }) => status === ChannelStatus.enabled).map(({ id }) => id);
+  const ejectedOf = async (ids: readonly number[]): Promise<ReadonlySet<number>> => {
     const found = (await deps.statusOf?.(ids)) ?? [];
     return new Set(ids.filter((_, at) => found[at]?.condition === ejectedCondition));
   };
-  const failingOf = async (): Promise<ReadonlyMap<number, string>> =>
-    new Map((await states()).flatMap(({ id, state, words }) => (state === 'failing' ? [[id, words] as const] : [])));
   const otherModelsOf = async (now: number): Promise<AlertInputs['otherModels']> => {
     const rows = await traffic.totals({ span: 300, kind: 'other', from: now - hourSeconds, to: now + 1 }, [
       'subject_id',
@@ -203,9 +208,20 @@ export function createAlertInputs(deps: AlertInputsDeps) {
       : [{ label: new URL(url).host, id: 'certificate', expiresAt: certificate.end }];
   };
 
-  return async (): Promise<AlertInputs> => {
+  /** What is added up of traffic and the log, which takes its time where there are many channels. */
+  const usage = async (now: number, enabled: readonly number[]) => ({
+    failing: await failing(new Set(enabled)),
+    ...(await repository.spend(now)),
+    failedShares: await failedSharesOf(now),
+    otherModels: await otherModelsOf(now),
+    cacheUse: await cacheUseOf(now),
+  });
+
+  /** @param withUsage false = without what rules look at whose past is stored: a preview of another rule waits for none of it. */
+  return async (withUsage = true): Promise<AlertInputs> => {
     const now = Math.floor(deps.now() / 1000);
     const channels = await channelRows.all();
+    const enabled = channels.filter(({ status }) => status === ChannelStatus.enabled).map(({ id }) => id);
     const storage = deps.storage?.() ?? healthyStorage;
     const stall = deps.stall?.() ?? null;
     const days = options.get('alert_setting.expiry_days');
@@ -215,18 +231,14 @@ export function createAlertInputs(deps: AlertInputsDeps) {
       get: options.get,
       now,
       channels,
-      ejected: await ejectedOf(channels),
-      failing: await failingOf(),
+      ejected: await ejectedOf(enabled),
+      ...(withUsage ? await usage(now, enabled) : noUsage),
       unpriced: unpricedOf(channels),
-      ...(await repository.spend(now)),
       expiring: expiring.filter(({ expiresAt }) => expiresAt <= until),
       freeBytes: deps.freeBytes(),
       storage,
       isRecent: isRecentFailure(storage, now),
       defects: deps.defects?.() ?? null,
-      failedShares: await failedSharesOf(now),
-      otherModels: await otherModelsOf(now),
-      cacheUse: await cacheUseOf(now),
       stall: stall !== null && now - stall.at < hourSeconds ? stall : null,
       budgets: (await deps.budgets.nearlyUsed(budgetLevels[0])).filter(({ holder }) => !isPersonal(holder)),
       frozen: await deps.leakStop.stoppedSince(now - hourSeconds),

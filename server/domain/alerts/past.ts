@@ -12,7 +12,7 @@ import type { LeakStop } from '../budgets/leak-stop.ts';
 import type { SchedulesService } from '../statements/schedules.ts';
 import { failuresInARow, minFailures } from '../traffic/states.ts';
 import type { ReadOption } from './alert.ts';
-import type { AlertInputs, CacheUse } from './inputs.ts';
+import { type AlertInputs, type CacheUse, noUsage } from './inputs.ts';
 
 /** What was there at one time. */
 export interface Moment {
@@ -37,8 +37,8 @@ export interface AlertPastDeps {
   readonly database: Database;
   readonly leakStop: Pick<LeakStop, 'stoppedSince'>;
   readonly schedules: Pick<SchedulesService, 'troubles'>;
-  /** What is there now. */
-  readonly inputs: () => Promise<AlertInputs>;
+  /** What is there now. @param withUsage false = without what is added up of traffic and the log. */
+  readonly inputs: (withUsage?: boolean) => Promise<AlertInputs>;
 }
 
 const hourSeconds = 3600;
@@ -49,17 +49,13 @@ const weekHours = 7 * 24;
 export const quietInputs: Omit<AlertInputs, 'get' | 'now'> = {
   channels: [],
   ejected: new Set(),
-  failing: new Map(),
-  failedShares: new Map(),
+  ...noUsage,
   unpriced: [],
-  ...{ spent: 0, baseline: 0 },
   expiring: [],
   freeBytes: null,
   storage: healthyStorage,
   isRecent: false,
   defects: null,
-  otherModels: new Map(),
-  cacheUse: new Map(),
   stall: null,
   ...{ budgets: [], frozen: [], unsent: [] },
   backupMissing: null,
@@ -196,7 +192,7 @@ export function createAlertPast(deps: AlertPastDeps) {
     /** The earliest first; what is not kept is looked at now. */
     async moments(kind: AlertKindName, range: PastRange): Promise<readonly Moment[]> {
       const read = alertRule(kind).past === 'stored' ? readers[kind] : undefined;
-      if (read === undefined) return [{ at: range.to, step: 0, inputs: await deps.inputs() }];
+      if (read === undefined) return [{ at: range.to, step: 0, inputs: await deps.inputs(false) }];
       return (await read(range)).toSorted((one, other) => one.at - other.at);
     },
     /** From when on its windows are as fine as the rule says; before that they are of an hour. 0 = all are. */

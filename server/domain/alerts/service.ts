@@ -47,7 +47,8 @@ export interface AlertsDeps extends AlertPastDeps {
 export type AlertsService = ReturnType<typeof createAlerts>;
 
 /** How far back a preview goes, and how much of it is shown. */
-const pastSeconds = 7 * 86_400;
+const daySeconds = 86_400;
+const pastDays = 7;
 const maxAlerts = 100;
 
 type Tried = Readonly<Partial<Record<RuleOption, string | undefined>>>;
@@ -215,11 +216,11 @@ export function createAlerts(deps: AlertsDeps) {
       }
       const get = withValues(options.get, tried);
       const to = Math.floor(deps.now() / 1000);
-      const range = { from: to - pastSeconds, to, get };
+      const range = { from: to - pastDays * daySeconds, to, get };
       const moments = await past.moments(kind, range);
       const quiet = get('alert_setting.repeat_hours') * 3600;
       const runs = new Map<string, { last: number; sentAt: number }>();
-      const alerts: { at: number; subject: string; text: string }[] = [];
+      const alerts: { readonly at: number; readonly found: Found }[] = [];
       for (const { at, step, inputs, minutes } of moments) {
         const read = minutes === undefined ? get : withValues(get, { failed_minutes: minutes });
         for (const found of conditions[kind]({ ...quietInputs, ...inputs, get: read, now: at })) {
@@ -227,7 +228,7 @@ export function createAlerts(deps: AlertsDeps) {
           const goesOn = run !== undefined && at - run.last <= step;
           const isSent = !goesOn || at - run.sentAt >= quiet;
           runs.set(found.subject, { last: at, sentAt: isSent ? at : run.sentAt });
-          if (isSent) alerts.push({ at, subject: found.subject, text: alertOf(kind, found, at, language).text });
+          if (isSent) alerts.push({ at, found });
         }
       }
       return {
@@ -236,8 +237,15 @@ export function createAlerts(deps: AlertsDeps) {
         past: alertRule(kind).past,
         coarse_until: past.coarseUntil(kind, range),
         count: alerts.length,
+        days: Array.from({ length: pastDays }, (_, day) => {
+          const start = range.from + day * daySeconds;
+          return alerts.filter(({ at }) => at > start && at <= start + daySeconds).length;
+        }),
         // The latest first.
-        alerts: alerts.toReversed().slice(0, maxAlerts),
+        alerts: alerts
+          .slice(-maxAlerts)
+          .reverse()
+          .map(({ at, found }) => ({ at, subject: found.subject, text: alertOf(kind, found, at, language).text })),
       };
     },
     /** One look at a time: a target may be slow to answer. */

@@ -140,7 +140,8 @@ export function createSchedules(deps: {
       if (user === undefined) throw new AppError('user_unknown');
       const isAdmin = ((await deps.users.find(createdBy))?.role ?? 0) >= Role.admin;
       const most = isAdmin ? maxOfAdmin : maxSchedules;
-      if ((await repository.list(createdBy)).length >= most) throw new AppError('params_invalid', { detail: `> ${most}` });
+      if ((await repository.list(createdBy)).length >= most)
+        throw new AppError('params_invalid', { detail: `> ${most}` });
       // Named as it is now; what does not exist is refused here.
       const { of, name } = await deps.statements.subject(scope);
       return repository.create({

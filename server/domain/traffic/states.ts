@@ -1,5 +1,5 @@
 /** How each channel is doing, from its traffic: serving, slow, failing, standby, idle or disabled. */
-import type { Database } from '../../../db/open.ts';
+import { type Database, forReading } from '../../../db/open.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { type ChannelWindow, createTrafficRepository, type TrafficSum } from '../../../db/repositories/traffic.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
@@ -120,6 +120,27 @@ export interface StatesDeps {
   readonly options: Pick<OptionsService, 'get'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
+}
+
+/**
+ * What `createChannelStates` calls failing, without the figures of all others: these take their time where there are many channels.
+ * @returns the words of their upstreams, by number.
+ */
+export function createFailingChannels({ database, now: nowMs }: Pick<StatesDeps, 'database' | 'now'>) {
+  const repository = createTrafficRepository(forReading(database));
+  return async (among: ReadonlySet<number>): Promise<ReadonlyMap<number, string>> => {
+    const now = Math.floor(nowMs() / 1000);
+    const hours = now - daySeconds;
+    const found = new Map<number, string>();
+    for (const { subject_id: id, words } of await repository.suspects({
+      minutesFrom: now - hourSeconds,
+      hoursFrom: hours,
+    })) {
+      if (!among.has(id) || failingRun(await repository.windows(300, now - windowSeconds, id)) === null) continue;
+      found.set(id, words || (await repository.windows(hourSeconds, hours, id))[0]?.words || '');
+    }
+    return found;
+  };
 }
 
 export type ChannelStates = ReturnType<typeof createChannelStates>;

@@ -15,22 +15,18 @@ export interface PreviewProps {
   readonly tried: Readonly<Record<string, string>>;
 }
 
-const daySeconds = 86_400;
 const shown = 3;
 /** Longer texts may not fit their three lines. */
 const uncut = 130;
 
 /** How often, on each of the seven days; the height of a bar has four steps. */
-function Days({ from, alerts }: { readonly from: number; readonly alerts: readonly { readonly at: number }[] }) {
-  const counts = Array.from({ length: 7 }, (_, at) => {
-    const start = from + at * daySeconds;
-    return { start, count: alerts.filter((one) => one.at > start && one.at <= start + daySeconds).length };
-  });
+function Days({ counts }: { readonly counts: readonly number[] }) {
   return (
     <span aria-hidden="true" className="flex h-6 items-end gap-1">
-      {counts.map(({ start, count }) => (
+      {counts.map((count, day) => (
         <span
-          key={start}
+          // biome-ignore lint/suspicious/noArrayIndexKey: each stands for its day
+          key={day}
           className={`w-3 rounded-[2px] ${count === 0 ? 'h-[3px] bg-line-control' : `bg-warning ${['h-[9px]', 'h-[14px]', 'h-[19px]', 'h-6'][Math.min(count, 4) - 1]}`}`}
         />
       ))}
@@ -79,7 +75,7 @@ export function Preview({ rule, tried }: PreviewProps) {
         {t('app.loading')}
       </div>
     );
-  const { alerts, count, from, coarse_until: coarse } = data;
+  const { alerts, count, coarse_until: coarse } = data;
   const words =
     past === 'now'
       ? count === 0
@@ -94,7 +90,7 @@ export function Preview({ rule, tried }: PreviewProps) {
         <p role="status" className={`font-medium ${count === 0 ? '' : 'text-ink-1'}`}>
           {words}
         </p>
-        {past === 'now' ? null : <Days from={from} alerts={alerts} />}
+        {past === 'now' ? null : <Days counts={data.days} />}
       </div>
       {alerts.length === 0 ? null : (
         <ul className="mt-1">
