@@ -248,6 +248,33 @@ test('settings are checked, kept, and a secret that is not sent stays', async ()
   expect(await api.gateway.services.settings.webhookSecret(id)).toBe(secret);
 });
 
+test('notices go to a new address only where its reader has typed the code that was mailed there', async () => {
+  const { headers } = await api.addUser('person', 1);
+  const { headers: admin } = await api.addUser('manager', 10);
+  const change = async (fields: object, whose = headers) =>
+    (await api.send('PUT', '/api/user/setting', fields, whose)).body;
+  const stored = async () =>
+    (
+      JSON.parse(
+        ((await api.send('GET', '/api/user/self', undefined, headers)).body.data as { setting: string }).setting ||
+          '{}',
+      ) as { notification_email?: string }
+    ).notification_email;
+  const stranger = { notification_email: 'stranger@people.example' };
+  expect(await change(stranger)).toMatchObject({ success: false, code: 'code_wrong' });
+  expect(await change({ ...stranger, verification_code: 'ABCDEF' })).toMatchObject({ code: 'code_wrong' });
+  expect(await stored()).toBeUndefined();
+  await sendCode('notices@people.example');
+  const code = lastCode();
+  expect(await change({ ...stranger, verification_code: code })).toMatchObject({ code: 'code_wrong' });
+  const own = { notification_email: 'notices@people.example' };
+  expect(await change({ ...own, verification_code: code })).toMatchObject({ success: true });
+  expect(await stored()).toBe('notices@people.example');
+  // As it is it stays, whatever else is saved.
+  expect(await change({ ...own, quota_warning_threshold: 7 })).toMatchObject({ success: true });
+  expect(await change(stranger, admin)).toMatchObject({ success: true });
+});
+
 test('the bot check comes before forms that need no login when the site has one', async () => {
   const requested: string[] = [];
   await api.close();

@@ -49,7 +49,7 @@ const refusalText = async (path: string, accepted: string | null, credential: st
 
 /** As the console does it when its user picks a language. */
 async function save(language: 'zh' | 'en'): Promise<void> {
-  await gateway.services.settings.change(gateway.userId, { language });
+  await gateway.services.settings.change(gateway.userId, { language }, async () => undefined);
   await gateway.sync();
 }
 

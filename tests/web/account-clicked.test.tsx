@@ -4,6 +4,7 @@ import i18next from 'i18next';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { InlineNumber } from '../../web/components/inline-number.tsx';
 import { AccessTokens } from '../../web/features/personal/access-tokens.tsx';
+import { Notifications } from '../../web/features/personal/notifications.tsx';
 import { SecondFactor } from '../../web/features/personal/second-factor.tsx';
 import { readUser } from '../../web/lib/stored-user.ts';
 import { useOwnUser } from '../../web/shell/own-user.ts';
@@ -42,6 +43,35 @@ test('a role that was changed elsewhere is the reader’s without a new login; a
     answers: { ...answer({ setting: '' }), 'account.setting': null },
   });
   await fresh.until(() => expect(fresh.calls).toContainEqual(['account.setting', { language: 'zh' }]));
+});
+
+test('a new address for notices is saved with the code that was mailed to it; the own one needs none', async () => {
+  const own = { ...reader(1), email: 'me@people.example', setting: '{"notification_email":"old@people.example"}' };
+  const page = await mounted(() => <Notifications self={own} />, {
+    user: own,
+    answers: {
+      'status.get': { ...status, quota_per_unit: 500_000, display_in_currency: true },
+      'user.self': own,
+      'account.send_code': null,
+      'account.setting': null,
+    },
+  });
+  const code = i18next.t('account.code');
+  await page.until(() => page.field(/^通知邮箱/));
+  await page.type(/^通知邮箱/, 'ME@people.example');
+  expect(page.text()).not.toContain(code);
+  await page.type(/^通知邮箱/, 'other@people.example');
+  await page.until(() => expect(page.text()).toContain(code));
+  await page.press(i18next.t('account.sendCode'));
+  await page.until(() => expect(page.calls).toContainEqual(['account.send_code', { email: 'other@people.example' }]));
+  await page.type(new RegExp(`^${code}`), 'ABC234');
+  await page.press(i18next.t('app.save'));
+  await page.until(() =>
+    expect(page.calls.find(([id]) => id === 'account.setting')?.[1]).toMatchObject({
+      notification_email: 'other@people.example',
+      verification_code: 'ABC234',
+    }),
+  );
 });
 
 test('an access token is listed with what it may do, when it was used and until when, and a new one is shown once', async () => {

@@ -86,6 +86,8 @@ export const accountEndpoints = [
       webhook_url: text,
       webhook_secret: text,
       notification_email: text,
+      /** Mailed to a `notification_email` that is new and not the account's own (`account.send_code`); administrators need none. */
+      verification_code: text,
       accept_unset_model_ratio_model: toggle,
       language: z.optional(z.enum(languageCodes)),
     }),

@@ -126,6 +126,11 @@ export function createAccounts(deps: {
           : codeEmail(email, await codes.issue('address', email, nameOf(requester)), site(), requester.language),
       );
     },
+    /** Whether a user reads what is mailed to an address. @throws AppError code_wrong, email_*, too_many_attempts. */
+    async prove(userId: number, email: string, code: string, requester: Requester): Promise<void> {
+      await attempts.enter({ ip: requester.ip, device: '' }, String(userId));
+      await proven(email, code, nameOf(requester));
+    },
     /** Binds a proven address to an account. @throws AppError code_wrong, email_taken, email_*. */
     async bindEmail(userId: number, email: string, code: string, requester: Requester): Promise<void> {
       await attempts.enter({ ip: requester.ip, device: '' }, String(userId));

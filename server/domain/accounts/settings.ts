@@ -2,6 +2,7 @@
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { createWebhookSecretsRepository } from '../../../db/repositories/webhook-secrets.ts';
+import { Role } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { objectIn } from '../../contract/stored-object.ts';
 import type { Vault } from '../secrets/vault.ts';
@@ -43,8 +44,12 @@ export function createSettings(deps: { readonly database: Database; readonly vau
         else await repository.setSetting(id, JSON.stringify(rest));
       }
     },
-    /** Fields that are absent stay. @throws AppError notify_type_invalid, threshold_invalid, webhook_*, email_invalid. */
-    async change(userId: number, fields: SettingFields): Promise<void> {
+    /**
+     * Fields that are absent stay.
+     * @param prove whether the user reads what is mailed to an address: the site's mail goes to no stranger. An administrator names any.
+     * @throws AppError notify_type_invalid, threshold_invalid, webhook_*, email_invalid; what `prove` throws.
+     */
+    async change(userId: number, fields: SettingFields, prove: (email: string) => Promise<void>): Promise<void> {
       const user = await repository.find(userId);
       if (user === undefined) throw new AppError('user_unknown');
       const { webhook_secret: secret = '', ...others } = fields;
@@ -52,6 +57,9 @@ export function createSettings(deps: { readonly database: Database; readonly vau
       const stored = objectIn(user.setting);
       const next: SettingFields & Record<string, unknown> = { ...stored, ...given };
       check(next, fields, stored.webhook_url);
+      const address = fields.notification_email ?? '';
+      const known = [stored.notification_email, user.email].map((one) => String(one).toLowerCase());
+      if (address !== '' && user.role < Role.admin && !known.includes(address.toLowerCase())) await prove(address);
       if (secret === '') await repository.setSetting(userId, JSON.stringify(next));
       else await keep(userId, secret, next);
     },

@@ -49,5 +49,10 @@ export const accountHandlers: HandlersOf<
     services.accounts.reset(input.email ?? '', input.token ?? '', input.password ?? '', meta.ip),
   'account.bind_email': bindEmail,
   'account.bind_email_post': bindEmail,
-  'account.setting': ({ services, input, actor }) => services.settings.change(actor.userId, input),
+  'account.setting': (call) => {
+    const { verification_code: code = '', ...fields } = call.input;
+    const { accounts, settings } = call.services;
+    const prove = (email: string) => accounts.prove(call.actor.userId, email, code, requesterOf(call));
+    return settings.change(call.actor.userId, fields, prove);
+  },
 };

@@ -4,6 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { User } from '../../../server/contract/entities.ts';
+import { Role } from '../../../server/contract/enum.ts';
 import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
 import { moneyIn, moneyOf, valueIn } from '../../components/amount.ts';
 import { MoneyField } from '../../components/amount-fields.tsx';
@@ -15,6 +16,8 @@ import { useForm } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
 import { useDirty } from '../../lib/dirty-form.ts';
 import { useMoneyDetails } from '../../shell/money.ts';
+import { BotCheck, useBotCheck } from '../account/bot-check.tsx';
+import { CodeButton } from '../account/code-button.tsx';
 
 /** Quota, as the server has it where nothing was chosen. */
 const firstThreshold = 100_000;
@@ -72,19 +75,25 @@ function NotificationForm({ self, details }: { readonly self: User; readonly det
     url: text('webhook_url'),
     secret: '',
     email: text('notification_email'),
+    code: '',
   });
-  const { typed, field, ...form } = useForm(first, async ({ kind, threshold, url, secret, email }) => {
+  const { typed, field, ...form } = useForm(first, async ({ kind, threshold, url, secret, email, code }) => {
     await call('account.setting', {
       notify_type: kind,
       quota_warning_threshold: valueIn(moneyOf(threshold, details, thresholdBounds)),
       webhook_url: url,
       webhook_secret: secret,
       notification_email: email,
+      ...(code === '' ? {} : { verification_code: code }),
     });
     toast.success(t('settings.saved'));
     await client.invalidateQueries({ queryKey: ['self'] });
   });
   useDirty(form.dirty);
+  const bot = useBotCheck();
+  const known = ['', text('notification_email'), self.email].map((one) => one.toLowerCase());
+  // The site's mail goes to no stranger; an administrator names any address.
+  const needsCode = self.role < Role.admin && !known.includes(typed.email.trim().toLowerCase());
 
   return (
     <Card title={t('personal.notifications')}>
@@ -116,6 +125,20 @@ function NotificationForm({ self, details }: { readonly self: User; readonly det
             {...field('email')}
           />
         )}
+        {typed.kind === 'email' && needsCode ? (
+          <>
+            <TextField
+              label={t('account.code')}
+              help={t('personal.noticeEmailCode')}
+              autoComplete="one-time-code"
+              {...field('code')}
+            />
+            <div className="mb-4">
+              <CodeButton email={typed.email.trim()} turnstile={bot.token.current} mayAsk={bot.isReady} />
+            </div>
+            <BotCheck token={bot.token} round={0} />
+          </>
+        ) : null}
         <p role="alert" className="mb-3 text-danger">
           {form.error}
         </p>
