@@ -8,7 +8,7 @@ import { type Goal, goalsOf, timesFloor, verdictOf } from './goal.ts';
 import { canPin, canRead, memoryOf } from './machine.ts';
 import { measureAll, type Plan, sampling } from './measure.ts';
 import { command, end, endAll, isCompiled, killAll, ownProgram } from './process.ts';
-import { type Running, serve, setUp, startFloor, startUpstreams, type Upstreams } from './site.ts';
+import { type Floor, type Running, serve, setUp, startFloor, startUpstreams, type Upstreams } from './site.ts';
 import type { Table } from './stats.ts';
 import { subjectNames, subjectsOf } from './targets.ts';
 
@@ -49,22 +49,23 @@ async function begin(
 }
 
 async function run(order: BenchOrder, dir: string, onProgress: (what: string) => void): Promise<Bench> {
-  onProgress('practice upstreams, gateways and floor');
+  onProgress('practice upstreams, gateways and floors');
   const upstreams = await startUpstreams(order.upstreamPort);
   const gateways = await begin(dir, upstreams, order.before);
   const [gateway, older] = gateways;
-  const floor = await startFloor(upstreams);
+  const floors: Floor[] = [];
+  for (const kind of ['fetch', 'sockets', 'durable'] as const) floors.push(await startFloor(upstreams, kind));
   // What a start needs is given back within seconds.
   if (order.extras) await Bun.sleep(idleMs);
   const idle = memoryOf(gateway.child.pid);
   const running: (readonly [string, Running])[] = [[subjectNames.gateway, gateway]];
   if (older !== undefined) running.push([subjectNames.before, older]);
-  const subjects = subjectsOf({ upstreams, floor, running, rivals: order.rivals });
+  const subjects = subjectsOf({ upstreams, floors, running, rivals: order.rivals });
   const deps = { measure: sampling(upstreams, order.seconds), now: () => performance.now(), onProgress: onProgress };
   const table = await measureAll(deps, order, subjects);
 
   const loaded = memoryOf(gateway.child.pid);
-  for (const child of [...gateways.map(({ child }) => child), floor.child]) await end(child);
+  for (const { child } of [...gateways, ...floors]) await end(child);
   const { site } = gateway;
   const verified = await command(site.program, site.dataDir, ['ledger', 'verify', '--json']).then(
     () => true,

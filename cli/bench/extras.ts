@@ -1,7 +1,7 @@
 /** What a gateway needs besides CPU: memory idle, loaded and with many streams open, and the time of a start. */
 import { join } from 'node:path';
 import { type Memory, residentKb } from './machine.ts';
-import { command, end, freePort, load, ownProgram, start, waitForResponse } from './process.ts';
+import { command, end, freePort, load, type Program, start, waitForResponse } from './process.ts';
 import { models, type Running, type Site, serve } from './site.ts';
 import { median } from './stats.ts';
 import { bodyOf } from './targets.ts';
@@ -15,12 +15,18 @@ export interface OpenStreams {
   readonly p99: number;
 }
 
-/** Milliseconds. */
+/** From the beginning of the process. */
+export interface ReadyTimes {
+  readonly relayMs: number;
+  readonly apiMs: number;
+}
+
 export interface StartTimes {
+  /** Milliseconds. */
   readonly version: number;
   readonly tokenList: number;
-  readonly serveFresh: number;
-  readonly serveExisting: number;
+  readonly fresh: ReadyTimes;
+  readonly used: ReadyTimes;
 }
 
 export interface Extras {
@@ -62,23 +68,42 @@ async function openStreams({ site, child, port }: Running, count: number): Promi
   };
 }
 
-async function startTimes(site: Site, starts: number, serveExisting: number): Promise<StartTimes> {
-  const time = async (args: readonly string[]): Promise<number> => {
+/** A start that ends cleanly once it serves, on whatever cores there are. */
+async function startOnce(program: Program, dataDir: string): Promise<ReadyTimes> {
+  const port = freePort();
+  const begun = performance.now();
+  const child = start(null, [...program, 'serve', '--port', String(port)], { GATEWAY_DATA_DIR: dataDir });
+  const answered = async (path: string): Promise<number> => {
+    await waitForResponse(`http://127.0.0.1:${port}${path}`, (status) => status === 200);
+    return performance.now() - begun;
+  };
+  const relayMs = await answered('/readyz');
+  const apiMs = await answered('/api/status');
+  await end(child);
+  return { relayMs, apiMs };
+}
+
+async function startTimes({ program, dataDir }: Site, starts: number): Promise<StartTimes> {
+  const commandTime = async (args: readonly string[]): Promise<number> => {
     const taken: number[] = [];
     for (let i = 0; i < starts; i++) {
       const at = performance.now();
-      await command(site.program, site.dataDir, args);
+      await command(program, dataDir, args);
       taken.push(performance.now() - at);
     }
     return median(taken);
   };
-  const port = freePort();
-  const child = start(null, [...ownProgram, 'serve', '--port', String(port)], {
-    GATEWAY_DATA_DIR: join(site.dataDir, '..', 'fresh'),
-  });
-  const serveFresh = await waitForResponse(`http://127.0.0.1:${port}/api/status`, (status) => status === 200);
-  await end(child);
-  return { version: await time(['--version']), tokenList: await time(['token', 'list']), serveFresh, serveExisting };
+  const readyTimes = async (folderOf: (round: number) => string): Promise<ReadyTimes> => {
+    const taken: ReadyTimes[] = [];
+    for (let i = 0; i < starts; i++) taken.push(await startOnce(program, folderOf(i)));
+    return { relayMs: median(taken.map(({ relayMs }) => relayMs)), apiMs: median(taken.map(({ apiMs }) => apiMs)) };
+  };
+  return {
+    version: await commandTime(['--version']),
+    tokenList: await commandTime(['token', 'list']),
+    fresh: await readyTimes((round) => join(dataDir, '..', `fresh-${round}`)),
+    used: await readyTimes(() => dataDir),
+  };
 }
 
 /** @param site no server is running on it at the moment. */
@@ -93,5 +118,5 @@ export async function measureExtras(
   const streams = await openStreams(again, options.streams);
   await end(again.child);
   onProgress('start times');
-  return { ...before, streams, times: await startTimes(site, options.starts, again.readyMs) };
+  return { ...before, streams, times: await startTimes(site, options.starts) };
 }

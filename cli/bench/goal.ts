@@ -18,7 +18,7 @@ export type Verdict = 'reached' | 'missed' | 'unknown';
 export const verdictOf = ({ value, limit }: Goal): Verdict =>
   value === null ? 'unknown' : value <= limit ? 'reached' : 'missed';
 
-const { gateway, floor, before } = subjectNames;
+const { gateway, floor, durableFloor, before } = subjectNames;
 
 /** CPU of a request at c=64 against the floor: what keys, routing, limits and a durable bill cost over passing bytes. */
 export const timesFloor = (table: Table): number | null =>
@@ -28,6 +28,18 @@ const cpuShare = (table: Table, shape: ShapeName, of: string, against: string): 
   share(table[shape]?.[of]?.cpuMicros, table[shape]?.[against]?.cpuMicros);
 
 const percent = (value: number | null): number | null => (value === null ? null : value * 100);
+
+const kilobytes = (bytes: number | undefined): number | undefined => (bytes === undefined ? undefined : bytes / 1024);
+
+/** CPU of a billed request, times that of a floor. */
+const floorGoals: readonly { readonly shape: ShapeName; readonly against: string; readonly limit: number }[] = [
+  { shape: 'c=1', against: durableFloor, limit: 1.1 },
+  { shape: 'c=16', against: floor, limit: 3.2 },
+  { shape: 'c=64', against: floor, limit: 2.8 },
+  { shape: '64 chunks at once', against: floor, limit: 4.6 },
+  { shape: '64 chunks, translated', against: floor, limit: 7.6 },
+  { shape: '64 chunks, 1 ms apart', against: floor, limit: 1.45 },
+];
 
 /** Goals of shapes that were left out are left out too. */
 export function goalsOf(table: Table, extras: Extras | null, withBefore: boolean): Goal[] {
@@ -45,12 +57,10 @@ export function goalsOf(table: Table, extras: Extras | null, withBefore: boolean
     return [goal(`CPU against the build before, ${shape}`, value, limit, '%')];
   };
   return [
-    ...(has('c=64')
-      ? [goal('CPU per billed request at c=64 / floor', cpuShare(table, 'c=64', gateway, floor), 2.8, '')]
-      : []),
-    ...(has('c=16')
-      ? [goal('CPU per billed request at c=16 / floor', cpuShare(table, 'c=16', gateway, floor), 3.6, '')]
-      : []),
+    ...floorGoals.flatMap(({ shape, against: name, limit }) =>
+      has(shape) ? [goal(`CPU, ${shape} / ${name}`, cpuShare(table, shape, gateway, name), limit, '')] : [],
+    ),
+    ...(has('c=1') ? [goal('written per request at c=1', kilobytes(at('c=1')?.written?.calls), 3, 'KB')] : []),
     ...(has('c=16') ? [goal('added p50 at c=16', at('c=16')?.addedP50, 1.2, 'ms')] : []),
     ...(has('c=1') ? [goal('added p99 at c=1', at('c=1')?.addedP99, 3, 'ms')] : []),
     ...against('c=1', 60),
@@ -62,9 +72,12 @@ export function goalsOf(table: Table, extras: Extras | null, withBefore: boolean
           goal('resident memory, idle', extras.idle?.residentMb, 100, 'MB'),
           goal('of it the process has for itself (RssAnon)', extras.idle?.anonymousMb, 42, 'MB'),
           goal('resident memory after the load', extras.loaded?.residentMb, 150, 'MB'),
-          goal(`memory per open stream, ${extras.streams.count} open`, extras.streams.kbEach, 48, 'KB'),
+          goal(`memory per open stream, ${extras.streams.count} open`, extras.streams.kbEach, 49, 'KB'),
           goal('stuck streams', extras.streams.stuck, 0, ''),
-          goal('serve ready, used data directory', extras.times.serveExisting, 150, 'ms'),
+          ...(['fresh', 'used'] as const).flatMap((folder) => [
+            goal(`relay ready, ${folder} data directory`, extras.times[folder].relayMs, 100, 'ms'),
+            goal(`API ready, ${folder} data directory`, extras.times[folder].apiMs, 200, 'ms'),
+          ]),
         ]),
   ];
 }

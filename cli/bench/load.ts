@@ -1,4 +1,5 @@
 /** A load generator of raw sockets: as little work of its own as possible, every answer read to its end. */
+import { Answer } from './answer.ts';
 
 export interface LoadOrder {
   readonly port: number;
@@ -28,54 +29,20 @@ export interface LoadResult {
 
 interface State {
   sentAt: number;
-  /** Bytes still to come; -1 while the head is incomplete, -2 for a chunked body. */
-  left: number;
-  ok: boolean;
-  /** What may belong to the next piece: an incomplete head, or the end of a chunked body. */
-  rest: Buffer;
+  /** An answer is on its way. */
+  waits: boolean;
+  readonly answer: Answer;
 }
 
 type Socket = import('bun').Socket<State>;
 
-const nothing = Buffer.alloc(0);
-const endOfHead = Buffer.from('\r\n\r\n');
-const lastChunk = Buffer.from('0\r\n\r\n');
 const done = Buffer.from('data: [DONE]');
 /** What still hangs so long after the end is counted, not waited for. */
 const timeoutSeconds = 10;
 
-/** @returns the part of the piece behind the head, or null while the head is incomplete. */
-function readHead(state: State, piece: Buffer): Buffer | null {
-  const all = state.rest.length === 0 ? piece : Buffer.concat([state.rest, piece]);
-  const end = all.indexOf(endOfHead);
-  if (end < 0) {
-    state.rest = all;
-    return null;
-  }
-  const head = all.toString('latin1', 0, end);
-  state.ok = head.startsWith('HTTP/1.1 200');
-  const length = /content-length: (\d+)/i.exec(head);
-  state.left = length === null ? -2 : Number(length[1]);
-  state.rest = nothing;
-  return all.subarray(end + 4);
-}
-
-/** @returns whether the answer is over. */
-function isOver(state: State, piece: Buffer, isStream: boolean): boolean {
-  const body = state.left === -1 ? readHead(state, piece) : piece;
-  if (body === null) return false;
-  if (state.left === -2) {
-    const end = state.rest.length === 0 ? body : Buffer.concat([state.rest, body]);
-    state.rest = end.length > 64 ? end.subarray(-64) : end;
-    if (!state.rest.subarray(-5).equals(lastChunk)) return false;
-  } else {
-    state.rest = body.subarray(-64);
-    state.left -= body.length;
-    if (state.left > 0) return false;
-  }
-  if (isStream && !state.rest.includes(done)) state.ok = false;
-  return true;
-}
+/** It was not refused, and a stream has its end. */
+const isGood = ({ head, tail }: Answer, isStream: boolean): boolean =>
+  head.startsWith('HTTP/1.1 200') && (!isStream || tail.includes(done));
 
 export async function generateLoad(order: LoadOrder): Promise<LoadResult> {
   const isStream = order.body.includes('"stream":true');
@@ -91,34 +58,34 @@ export async function generateLoad(order: LoadOrder): Promise<LoadResult> {
 
   const send = (socket: Socket): void => {
     const state = socket.data;
-    state.left = -1;
-    state.ok = true;
-    state.rest = nothing;
+    state.answer.begin();
+    state.waits = true;
     state.sentAt = performance.now();
     socket.write(payload);
   };
   const received = (socket: Socket, piece: Buffer): void => {
-    if (!isOver(socket.data, piece, isStream)) return;
-    latencies.push(performance.now() - socket.data.sentAt);
-    if (socket.data.ok) good++;
+    const { answer, sentAt } = socket.data;
+    if (!answer.isOver(piece)) return;
+    latencies.push(performance.now() - sentAt);
+    if (isGood(answer, isStream)) good++;
     else failed++;
     if (running && !order.once) {
       send(socket);
       return;
     }
-    socket.data.left = 0;
+    socket.data.waits = false;
     socket.end();
   };
   const close = (socket: Socket): void => {
     // Closed in the middle of an answer.
-    if (socket.data.left !== 0) failed++;
+    if (socket.data.waits) failed++;
     open--;
     if (open === 0) finish();
   };
 
   const sockets: Socket[] = [];
   for (let i = 0; i < order.connections; i++) {
-    const data: State = { sentAt: 0, left: 0, ok: true, rest: nothing };
+    const data: State = { sentAt: 0, waits: false, answer: new Answer() };
     const connecting = { hostname: '127.0.0.1', port: order.port, data, socket: { data: received, close } };
     sockets.push(await Bun.connect<State>(connecting));
     open++;

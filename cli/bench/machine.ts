@@ -1,5 +1,5 @@
 /** What the system reports about processes and cores; null where it reports nothing: then a figure is unknown, not zero. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
 /** What is measured runs alone on one core; upstreams and load share the other. */
@@ -30,6 +30,32 @@ export function cpuIn(text: string): number | null {
 
 export const cpuMicros = (pid: number): number | null => cpuIn(textAt(`/proc/${pid}/stat`));
 
+/** Microseconds that each thread has used so far, by its number. */
+export type ThreadTimes = ReadonlyMap<number, { readonly name: string; readonly micros: number }>;
+
+/** null where the system reports nothing; a thread that ends meanwhile is left out. */
+export function threadTimes(pid: number): ThreadTimes | null {
+  const folder = `/proc/${pid}/task`;
+  if (!existsSync(folder)) return null;
+  const times = new Map<number, { readonly name: string; readonly micros: number }>();
+  for (const thread of readdirSync(folder).map(Number)) {
+    const nanos = /^\d+/.exec(textAt(`${folder}/${thread}/schedstat`))?.[0];
+    if (nanos === undefined) continue;
+    const name = thread === pid ? 'main' : textAt(`${folder}/${thread}/comm`).trim();
+    times.set(thread, { name, micros: Number(nanos) / 1000 });
+  }
+  return times.size === 0 ? null : times;
+}
+
+/** @returns microseconds between two readings, by name: threads of one name are added up. */
+export function usedByThreads(before: ThreadTimes | null, after: ThreadTimes | null): Record<string, number> | null {
+  if (before === null || after === null) return null;
+  const used: Record<string, number> = {};
+  for (const [thread, { name, micros }] of after)
+    used[name] = (used[name] ?? 0) + micros - (before.get(thread)?.micros ?? 0);
+  return used;
+}
+
 const numberIn = (text: string, name: string): number | null => {
   const found = new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text);
   return found === null ? null : Number(found[1]);
@@ -41,15 +67,17 @@ export interface Memory {
   readonly residentMb: number;
   /** What the process has for itself; the rest are pages of files, the executable first, that others may share. */
   readonly anonymousMb: number;
+  readonly threads: number;
 }
 
 /** @param text of /proc/PID/status. */
 export function memoryIn(text: string): Memory | null {
   const resident = numberIn(text, 'VmRSS');
   const anonymous = numberIn(text, 'RssAnon');
-  return resident === null || anonymous === null
+  const threads = numberIn(text, 'Threads');
+  return resident === null || anonymous === null || threads === null
     ? null
-    : { residentMb: resident / 1024, anonymousMb: anonymous / 1024 };
+    : { residentMb: resident / 1024, anonymousMb: anonymous / 1024, threads };
 }
 
 export const memoryOf = (pid: number): Memory | null => memoryIn(textAt(`/proc/${pid}/status`));

@@ -1,6 +1,6 @@
 /** Rounds in which everybody gets the same requests, one after the other, so that all share the machine's good and bad moments. */
 
-import { coreMicros, cores, cpuMicros, written } from './machine.ts';
+import { coreMicros, cores, cpuMicros, threadTimes, usedByThreads, written } from './machine.ts';
 import { load } from './process.ts';
 import type { Upstreams } from './site.ts';
 import { lowNoise, type Sample, type SampleStats, statsOf, type Table } from './stats.ts';
@@ -28,6 +28,9 @@ const settledShare = 0.9;
 /** What others disturbed is measured again, so often at most, and so long. */
 const extraRounds = 3;
 
+const mapped = (numbers: Readonly<Record<string, number>> | null, change: (value: number) => number) =>
+  numbers === null ? null : Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, change(value)]));
+
 /** @param upstreams whose CPU counts as the load's. */
 export const sampling =
   (upstreams: Upstreams, seconds: number): MeasureDeps['measure'] =>
@@ -38,6 +41,7 @@ export const sampling =
       at: performance.now(),
       used: typeof pid === 'number' ? cpuMicros(pid) : pid === 'none' ? 0 : null,
       wrote: typeof pid === 'number' ? written(pid) : null,
+      threads: typeof pid === 'number' ? threadTimes(pid) : null,
       around: cpuMicros(upstream) ?? 0,
       busy: (coreMicros(cores.measured) ?? 0) + (coreMicros(cores.around) ?? 0),
     });
@@ -55,15 +59,17 @@ export const sampling =
     const after = read();
     const used = before.used === null || after.used === null ? null : after.used - before.used;
     const others = after.busy - before.busy - (used ?? 0) - (after.around - before.around) - loadCpu;
+    const perRequest = (total: number): number => total / Math.max(1, result.requests);
     return {
       ...result,
-      cpu: used === null || pid === 'none' ? null : used / Math.max(1, result.requests),
+      cpu: used === null || pid === 'none' ? null : perRequest(used),
+      threads: mapped(usedByThreads(before.threads, after.threads), perRequest),
       written:
         before.wrote === null || after.wrote === null
           ? null
           : {
-              calls: (after.wrote.calls - before.wrote.calls) / Math.max(1, result.requests),
-              disk: (after.wrote.disk - before.wrote.disk) / Math.max(1, result.requests),
+              calls: perRequest(after.wrote.calls - before.wrote.calls),
+              disk: perRequest(after.wrote.disk - before.wrote.disk),
             },
       // A target whose CPU is unknown would have its own work counted as that of other processes.
       noise: used === null ? 0 : Math.max(0, others / ((after.at - before.at) * 1000)),

@@ -1,7 +1,9 @@
 /** A run as a table for people. */
 import type { Bench } from './bench.ts';
+import type { ReadyTimes } from './extras.ts';
 import { type Goal, verdictOf } from './goal.ts';
 import type { Memory } from './machine.ts';
+import { slowStreamSeconds } from './site.ts';
 import { maxNoiseShare, share, type Table } from './stats.ts';
 import { shapes, subjectNames } from './targets.ts';
 
@@ -10,14 +12,25 @@ type Say = (zh: string, en: string) => string;
 const column = (text: string, width: number): string => text.padStart(width);
 const known = (value: number | null, digits: number): string => (value === null ? '?' : value.toFixed(digits));
 
+const floors = [
+  { subject: subjectNames.floor, word: 'fetch' },
+  { subject: subjectNames.socketFloor, word: 'sockets' },
+  { subject: subjectNames.durableFloor, word: 'durable' },
+] as const;
+
 const kilobytes = (bytes: number | undefined): string => (bytes === undefined ? '' : (bytes / 1024).toFixed(1));
-const memoryLine = ({ residentMb, anonymousMb }: Memory): string =>
-  `RSS ${residentMb.toFixed(0)} MB, RssAnon ${anonymousMb.toFixed(0)} MB`;
+const memoryLine = ({ residentMb, anonymousMb, threads }: Memory, say: Say): string =>
+  `RSS ${residentMb.toFixed(0)} MB, RssAnon ${anonymousMb.toFixed(0)} MB, ${threads} ${say('个线程', 'threads')}`;
+
+const threadColumn = (micros: Readonly<Record<string, number>>): string => {
+  const parts = Object.entries(micros).map(([name, value]) => `${name} ${value.toFixed(0)}`);
+  return parts.length === 0 ? '' : `  ${parts.join(', ')}`;
+};
 
 function tableLines(table: Table): string[] {
   return Object.entries(table).flatMap(([shape, subjects]) => [
     '',
-    `${shape.padEnd(24)}   req/s  CPU us     p50     p99  added p50  added p99  failed  noise  written KB  to disk`,
+    `${shape.padEnd(24)}   req/s  CPU us     p50     p99  added p50  added p99  failed  noise  written KB  to disk  CPU us by thread`,
     ...Object.entries(subjects).map(
       ([subject, row]) =>
         subject.padEnd(24) +
@@ -30,9 +43,28 @@ function tableLines(table: Table): string[] {
         column(String(row.failed), 8) +
         column(`${(row.noise * 100).toFixed(0)} %`, 7) +
         column(kilobytes(row.written?.calls), 12) +
-        column(kilobytes(row.written?.disk), 9),
+        column(kilobytes(row.written?.disk), 9) +
+        threadColumn(row.threadMicros),
     ),
   ]);
+}
+
+const readyLine = ({ relayMs, apiMs }: ReadyTimes, say: Say): string =>
+  say(
+    `转发就绪 ${relayMs.toFixed(0)} ms，API ${apiMs.toFixed(0)} ms`,
+    `relay ready after ${relayMs.toFixed(0)} ms, API after ${apiMs.toFixed(0)} ms`,
+  );
+
+/** CPU of each shape against each floor. */
+function timesLines(table: Table, say: Say): string[] {
+  const head = say('每个请求的 CPU 是裸转发的几倍', 'CPU of a request, times the floor');
+  const rows = shapes.flatMap(({ name }) => {
+    const of = (subject: string) => table[name]?.[subject]?.cpuMicros;
+    if (table[name] === undefined) return [];
+    const times = floors.map(({ subject }) => column(known(share(of(subjectNames.gateway), of(subject)), 2), 10));
+    return [name.padEnd(head.length) + times.join('')];
+  });
+  return [head + floors.map(({ word }) => column(word, 10)).join(''), ...rows];
 }
 
 function goalLine(goal: Goal): string {
@@ -77,17 +109,20 @@ export function reportLines(bench: Bench, say: Say): string[] {
   return [
     ...tableLines(table),
     '',
-    `${say('每个请求的 CPU 是裸转发的几倍', 'CPU of a request, times the floor')}, c=64: ${known(bench.timesFloor, 2)}`,
+    ...timesLines(table, say),
+    '',
     `${say('负载之后的账本', 'ledger after the load')}: ${bench.verified ? say('正确', 'clean') : say('有误', 'VIOLATIONS')}`,
     ...(extras === null
       ? []
       : [
-          ...(extras.idle === null ? [] : [`${say('空闲时的内存', 'memory, idle')}: ${memoryLine(extras.idle)}`]),
+          ...(extras.idle === null ? [] : [`${say('空闲时的内存', 'memory, idle')}: ${memoryLine(extras.idle, say)}`]),
           ...(extras.loaded === null
             ? []
-            : [`${say('负载之后的内存', 'memory after the load')}: ${memoryLine(extras.loaded)}`]),
-          `${say('同时打开的流', 'open streams')}: ${extras.streams.count}, ${say('卡住', 'stuck')} ${extras.streams.stuck}, p99 ${(extras.streams.p99 / 1000).toFixed(1)} s`,
-          `${say('启动', 'starts')}: --version ${extras.times.version.toFixed(0)} ms, token list ${extras.times.tokenList.toFixed(0)} ms, ${say('在新数据目录 serve', 'serve in a new data directory')} ${extras.times.serveFresh.toFixed(0)} ms`,
+            : [`${say('负载之后的内存', 'memory after the load')}: ${memoryLine(extras.loaded, say)}`]),
+          `${say('同时打开的流', 'open streams')}: ${extras.streams.count}, ${say('卡住', 'stuck')} ${extras.streams.stuck}, p99 ${(extras.streams.p99 / 1000).toFixed(1)} s (${say(`每个流本身 ${slowStreamSeconds} 秒`, `a stream lasts ${slowStreamSeconds} s`)})`,
+          `${say('启动', 'starts')}: --version ${extras.times.version.toFixed(0)} ms, token list ${extras.times.tokenList.toFixed(0)} ms`,
+          `${say('在新数据目录 serve', 'serve in a new data directory')}: ${readyLine(extras.times.fresh, say)}`,
+          `${say('在用过的数据目录 serve', 'serve in a used data directory')}: ${readyLine(extras.times.used, say)}`,
         ]),
     '',
     ...bench.goals.map(goalLine),

@@ -1,5 +1,6 @@
-/** The practice upstreams, the gateways of ours that are measured in front of them, and the floor. */
+/** The practice upstreams, the gateways of ours that are measured in front of them, and the floors. */
 import { childVerb } from './child.ts';
+import type { FloorKind } from './floor.ts';
 import { cores } from './machine.ts';
 import { command, freePort, ownProgram, type Program, start, waitForResponse } from './process.ts';
 
@@ -10,6 +11,9 @@ export interface Upstreams {
   readonly ports: Readonly<Record<UpstreamName, number>>;
   readonly pids: Readonly<Record<UpstreamName, number>>;
 }
+
+/** What a stream of the slow upstream takes by itself: 40 chunks at 8 a second. */
+export const slowStreamSeconds = 5;
 
 /** @param firstPort of three in a row, for gateways that were set up before; null = any. */
 export async function startUpstreams(firstPort: number | null): Promise<Upstreams> {
@@ -76,14 +80,20 @@ export async function serve(site: Site, env: Readonly<Record<string, string>> = 
   return { site, child, port, readyMs };
 }
 
-/** The least a relay can be in this runtime: each port passes everything on to one upstream. */
-export async function startFloor(upstreams: Upstreams): Promise<{ child: Bun.Subprocess; ports: Upstreams['ports'] }> {
+export interface Floor {
+  readonly kind: FloorKind;
+  readonly child: Bun.Subprocess;
+  readonly ports: Upstreams['ports'];
+}
+
+/** Each port of a floor passes everything on to one upstream. */
+export async function startFloor(upstreams: Upstreams, kind: FloorKind = 'fetch'): Promise<Floor> {
   const names = ['fast', 'paced', 'slow'] as const;
   const ports = { fast: freePort(), paced: freePort(), slow: freePort() };
   const pairs = names.map((name) => `${ports[name]}:${upstreams.ports[name]}`);
-  const child = start(cores.measured, [...ownProgram, childVerb, 'floor', ...pairs], {
+  const child = start(cores.measured, [...ownProgram, childVerb, 'floor', kind, ...pairs], {
     BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
   });
   await waitForResponse(`http://127.0.0.1:${ports.fast}/v1/models`);
-  return { child, ports: { ...ports, translated: ports.fast } };
+  return { kind, child, ports: { ...ports, translated: ports.fast } };
 }

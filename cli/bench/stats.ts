@@ -9,6 +9,8 @@ export interface Sample {
   readonly p99: number;
   /** Microseconds a request; null = unknown. */
   readonly cpu: number | null;
+  /** The same by name of a thread. */
+  readonly threads: Readonly<Record<string, number>> | null;
   /** Bytes a request; null = unknown. */
   readonly written: Written | null;
   readonly requests: number;
@@ -21,6 +23,8 @@ export interface SampleStats {
   readonly rps: number;
   /** CPU per request, microseconds; null = unknown. */
   readonly cpuMicros: number | null;
+  /** Of it, by name of a thread: those with a share that counts, the most first. */
+  readonly threadMicros: Readonly<Record<string, number>>;
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
@@ -55,6 +59,23 @@ export function median(values: readonly number[]): number {
 const kept = (samples: readonly Sample[]): readonly Sample[] =>
   lowNoise(samples).length > 0 ? lowNoise(samples) : samples;
 
+/** Threads that take less of a request are added up. */
+const leastShare = 0.03;
+const others = 'other';
+
+function threadsIn(samples: readonly Sample[]): Record<string, number> {
+  const known = samples.flatMap(({ threads }) => (threads === null ? [] : [threads]));
+  const names = [...new Set(known.flatMap((one) => Object.keys(one)))];
+  const all = names.map((name) => ({ name, micros: median(known.map((one) => one[name] ?? 0)) }));
+  const whole = all.reduce((sum, { micros }) => sum + micros, 0);
+  const [large, small] = [true, false].map((is) => all.filter(({ micros }) => micros >= whole * leastShare === is));
+  const rest = (small ?? []).reduce((sum, { micros }) => sum + micros, 0);
+  const sorted = (large ?? []).sort((one, other) => other.micros - one.micros);
+  return Object.fromEntries(
+    [...sorted, ...(rest > 0 ? [{ name: others, micros: rest }] : [])].map(({ name, micros }) => [name, micros]),
+  );
+}
+
 /** @param direct the same requests without a gateway. */
 export function statsOf(samples: readonly Sample[], direct: readonly Sample[]): SampleStats {
   const of = (list: readonly Sample[], field: 'rps' | 'p50' | 'p99' | 'noise'): number =>
@@ -65,6 +86,7 @@ export function statsOf(samples: readonly Sample[], direct: readonly Sample[]): 
   return {
     rps: of(samples, 'rps'),
     cpuMicros: cpu.length === 0 ? null : median(cpu),
+    threadMicros: threadsIn(kept(samples)),
     p50: of(samples, 'p50'),
     p99: of(samples, 'p99'),
     addedP50: of(samples, 'p50') - of(direct, 'p50'),

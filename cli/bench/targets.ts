@@ -1,6 +1,7 @@
 /** Who is measured, and with which requests. */
 import type { Rival } from './comparison.ts';
-import { models, type Running, type UpstreamName, type Upstreams } from './site.ts';
+import type { FloorKind } from './floor.ts';
+import { type Floor, models, type Running, type UpstreamName, type Upstreams } from './site.ts';
 
 export interface Shape {
   readonly name: string;
@@ -22,10 +23,18 @@ export type ShapeName = (typeof shapes)[number]['name'];
 /** Names of those that are always there. */
 export const subjectNames = {
   direct: 'direct',
-  floor: 'floor: bare relay',
+  floor: 'floor: fetch',
+  socketFloor: 'floor: sockets',
+  durableFloor: 'floor: durable',
   gateway: 'gateway',
   before: 'build before',
 } as const;
+
+const floorNames: Readonly<Record<FloorKind, string>> = {
+  fetch: subjectNames.floor,
+  sockets: subjectNames.socketFloor,
+  durable: subjectNames.durableFloor,
+};
 
 export interface Subject {
   readonly name: string;
@@ -44,16 +53,21 @@ const own = (upstream: UpstreamName): string => models[upstream];
 
 export interface SubjectInput {
   readonly upstreams: Upstreams;
-  readonly floor: { readonly child: Bun.Subprocess; readonly ports: Upstreams['ports'] };
+  readonly floors: readonly Floor[];
   readonly running: readonly (readonly [name: string, running: Running])[];
   readonly rivals: readonly Rival[];
 }
 
-export function subjectsOf({ upstreams, floor, running, rivals }: SubjectInput): readonly [Subject, ...Subject[]] {
+export function subjectsOf({ upstreams, floors, running, rivals }: SubjectInput): readonly [Subject, ...Subject[]] {
   const bare = { token: '-', path, headers: '', model: own };
   return [
     { ...bare, name: subjectNames.direct, pid: 'none', port: (upstream) => upstreams.ports[upstream] },
-    { ...bare, name: subjectNames.floor, pid: floor.child.pid, port: (upstream) => floor.ports[upstream] },
+    ...floors.map(({ kind, child, ports }) => ({
+      ...bare,
+      name: floorNames[kind],
+      pid: child.pid,
+      port: (upstream: UpstreamName) => ports[upstream],
+    })),
     ...running.map(([name, { child, site, port }]) => ({
       ...bare,
       name,

@@ -12,6 +12,7 @@ interface Row {
   readonly requests: number;
   readonly failed: number;
   readonly cpuMicros: number | null;
+  readonly threadMicros: Readonly<Record<string, number>>;
 }
 interface Bench {
   readonly compiled: boolean;
@@ -38,7 +39,7 @@ const threePorts = (): number => {
   }
 };
 
-test('the executable alone measures itself, the floor and another gateway, and leaves nothing behind', async () => {
+test('the executable alone measures itself, the floors and another gateway, and leaves nothing behind', async () => {
   const upstream = threePorts();
   // Stands for another gateway: the way to the practice upstream itself.
   const rival = `other=http://127.0.0.1:${upstream}/v1,sk-other,practice-small`;
@@ -51,7 +52,15 @@ test('the executable alone measures itself, the floor and another gateway, and l
   expect(ran.code, ran.err).toBe(0);
   const bench = JSON.parse(ran.out) as Bench;
   expect(bench).toMatchObject({ compiled: true, verified: true, timesFloor: expect.any(Number) });
-  expect(Object.keys(bench.table['c=64'] ?? {})).toEqual(['direct', 'floor: bare relay', 'gateway', 'other']);
+  expect(Object.keys(bench.table['c=64'] ?? {})).toEqual([
+    'direct',
+    'floor: fetch',
+    'floor: sockets',
+    'floor: durable',
+    'gateway',
+    'other',
+  ]);
+  expect(Object.keys(bench.table['c=64']?.gateway?.threadMicros ?? {})).toContain('main');
   expect(Object.keys(bench.table['64 chunks, 1 ms apart'] ?? {})).not.toContain('other');
   for (const [name, row] of Object.values(bench.table).flatMap((rows) => Object.entries(rows))) {
     expect(row, name).toMatchObject({ failed: 0 });
@@ -59,7 +68,7 @@ test('the executable alone measures itself, the floor and another gateway, and l
   }
   expect(bench.table['c=64']?.other?.cpuMicros).toBeNull();
   expect(bench.extras.streams).toMatchObject({ count: 200, stuck: 0 });
-  expect(bench.goals.map(({ name }) => name)).toContain('CPU per billed request at c=64 / floor');
+  expect(bench.goals.map(({ name }) => name)).toContain('CPU, c=64 / floor: fetch');
   expect(readdirSync(sandbox.dir).filter((name) => name.startsWith('gateway-bench-'))).toEqual([]);
 });
 

@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest';
 import { parseRival, parseRivals } from '../../cli/bench/comparison.ts';
 import type { Extras } from '../../cli/bench/extras.ts';
+import type { FloorKind } from '../../cli/bench/floor.ts';
 import { goalsOf, timesFloor, verdictOf } from '../../cli/bench/goal.ts';
-import { busyIn, cpuIn, memoryIn, writtenIn } from '../../cli/bench/machine.ts';
+import { busyIn, cpuIn, memoryIn, usedByThreads, writtenIn } from '../../cli/bench/machine.ts';
 import { measureAll, warm } from '../../cli/bench/measure.ts';
 import { reportLines } from '../../cli/bench/report.ts';
 import { median, type Sample, type SampleStats, share, statsOf, type Table } from '../../cli/bench/stats.ts';
 import { type Shape, type Subject, shapes, subjectNames, subjectsOf } from '../../cli/bench/targets.ts';
 import { orderOf } from '../../cli/commands/bench/bench.ts';
 
-const { direct, floor, gateway, before } = subjectNames;
+const { direct, floor, durableFloor, socketFloor, gateway, before } = subjectNames;
 
 test.each([
   ['x=http://127.0.0.1:8080/v1,sk-1,gpt-4o,42', [8080, '/v1/chat/completions', 'sk-1', 'gpt-4o', 42]],
@@ -58,6 +59,7 @@ const sample = (more: Partial<Sample>): Sample => ({
   p50: 1,
   p99: 2,
   cpu: 10,
+  threads: null,
   written: null,
   requests: 50,
   failed: 0,
@@ -91,10 +93,10 @@ test('the kernel reports CPU in hundredths of a second, names of processes may h
 
 test('a process has memory of its own and pages of files, and writes to files and to disks', () => {
   const status =
-    'Name:\tgateway\nVmHWM:\t  300000 kB\nVmRSS:\t  112640 kB\nRssAnon:\t   49152 kB\nRssFile:\t   63488 kB\n';
-  expect(memoryIn(status)).toEqual({ residentMb: 110, anonymousMb: 48 });
-  expect(memoryIn('VmRSS: 5 kB\n')).toBeNull();
-  expect(memoryIn('RssAnon: 5 kB\n')).toBeNull();
+    'Name:\tgateway\nVmHWM:\t  300000 kB\nVmRSS:\t  112640 kB\nRssAnon:\t   49152 kB\nRssFile:\t   63488 kB\nThreads:\t23\n';
+  expect(memoryIn(status)).toEqual({ residentMb: 110, anonymousMb: 48, threads: 23 });
+  for (const part of ['VmRSS: 5 kB', 'RssAnon: 5 kB', 'Threads: 5'])
+    expect(memoryIn(status.replace(new RegExp(`${part.split(':')[0]}:.*\n`), '')), part).toBeNull();
   const io = 'rchar: 9\nwchar: 7000\nsyscr: 1\nsyscw: 1\nread_bytes: 3\nwrite_bytes: 4096\ncancelled_write_bytes: 0\n';
   expect(writtenIn(io)).toEqual({ calls: 7000, disk: 4096 });
   expect(writtenIn('wchar: 1\n')).toBeNull();
@@ -105,6 +107,27 @@ test('what was written per request is the median, and unknown where no sample sa
   const at = (calls: number) => sample({ written: { calls, disk: 2 * calls } });
   expect(statsOf([at(3), at(9), at(4), sample({})], []).written).toEqual({ calls: 4, disk: 8 });
   expect(statsOf([sample({})], []).written).toBeNull();
+});
+
+test('CPU by thread is that between two readings, of one name added up; small shares are one', () => {
+  const at = (...rows: [number, string, number][]) => new Map(rows.map(([id, name, micros]) => [id, { name, micros }]));
+  const before = at([1, 'main', 100], [2, 'Worker', 10], [3, 'gone', 5]);
+  const after = at([1, 'main', 150], [2, 'Worker', 20], [4, 'Worker', 7], [5, 'small', 1]);
+  expect(usedByThreads(before, after)).toEqual({ main: 50, Worker: 17, small: 1 });
+  expect(usedByThreads(null, after)).toBeNull();
+  const taken: readonly Record<string, number>[] = [
+    { Worker: 30, main: 60, small: 1, tiny: 1 },
+    { Worker: 20, main: 80, small: 1 },
+    { Worker: 25, main: 70, small: 1, tiny: 1 },
+  ];
+  const samples = taken.map((threads) => sample({ threads }));
+  const { threadMicros } = statsOf([...samples, sample({})], []);
+  expect(Object.entries(threadMicros)).toEqual([
+    ['main', 70],
+    ['Worker', 25],
+    ['other', 2],
+  ]);
+  expect(statsOf([sample({})], []).threadMicros).toEqual({});
 });
 
 const subject = (name: string): Subject => ({
@@ -156,6 +179,7 @@ test('everybody gets the same rounds, disturbed samples are taken once more, a r
 const row = (cpuMicros: number | null, more: Partial<SampleStats> = {}): SampleStats => ({
   rps: 1,
   cpuMicros,
+  threadMicros: {},
   p50: 1,
   p99: 1,
   addedP50: 0,
@@ -167,16 +191,26 @@ const row = (cpuMicros: number | null, more: Partial<SampleStats> = {}): SampleS
   ...more,
 });
 const extras: Extras = {
-  idle: { residentMb: 99, anonymousMb: 43 },
-  loaded: { residentMb: 151, anonymousMb: 90 },
+  idle: { residentMb: 99, anonymousMb: 43, threads: 21 },
+  loaded: { residentMb: 151, anonymousMb: 90, threads: 24 },
   streams: { count: 2000, stuck: 0, kbEach: 48, p99: 5000 },
-  times: { version: 1, tokenList: 1, serveFresh: 1, serveExisting: 150 },
+  times: { version: 1, tokenList: 1, fresh: { relayMs: 101, apiMs: 200 }, used: { relayMs: 100, apiMs: 201 } },
 };
 const table: Table = {
-  'c=1': { [gateway]: row(60, { addedP99: 3.1 }), [before]: row(100) },
+  'c=1': {
+    [durableFloor]: row(50),
+    [gateway]: row(60, { addedP99: 3.1, written: { calls: 3072, disk: 0 } }),
+    [before]: row(100),
+  },
   'c=16': { [floor]: row(100), [gateway]: row(360, { addedP50: 1.2 }) },
-  'c=64': { [direct]: row(null), [floor]: row(100), [gateway]: row(281) },
+  'c=64': {
+    [direct]: row(null),
+    [floor]: row(100),
+    [socketFloor]: row(70),
+    [gateway]: row(281, { threadMicros: { main: 150, Worker: 100, other: 31 } }),
+  },
   '64 chunks at once': {
+    [floor]: row(15),
     [gateway]: row(70),
     [before]: row(100),
   },
@@ -186,8 +220,12 @@ const table: Table = {
 test('the goals and what became of them', () => {
   const verdicts = Object.fromEntries(goalsOf(table, extras, true).map((goal) => [goal.name, verdictOf(goal)]));
   expect(verdicts).toEqual({
-    'CPU per billed request at c=64 / floor': 'missed',
-    'CPU per billed request at c=16 / floor': 'reached',
+    'CPU, c=1 / floor: durable': 'missed',
+    'CPU, c=16 / floor: fetch': 'missed',
+    'CPU, c=64 / floor: fetch': 'missed',
+    'CPU, 64 chunks at once / floor: fetch': 'missed',
+    'CPU, 64 chunks, 1 ms apart / floor: fetch': 'unknown',
+    'written per request at c=1': 'reached',
     'added p50 at c=16': 'reached',
     'added p99 at c=1': 'missed',
     'CPU against the build before, c=1': 'reached',
@@ -198,7 +236,10 @@ test('the goals and what became of them', () => {
     'resident memory after the load': 'missed',
     'memory per open stream, 2000 open': 'reached',
     'stuck streams': 'reached',
-    'serve ready, used data directory': 'reached',
+    'relay ready, fresh data directory': 'missed',
+    'API ready, fresh data directory': 'reached',
+    'relay ready, used data directory': 'reached',
+    'API ready, used data directory': 'missed',
   });
   expect(timesFloor(table)).toBeCloseTo(2.81, 3);
 });
@@ -208,7 +249,7 @@ test('where the machine reports nothing a goal is unknown, and what was not meas
   const silent = { ...extras, idle: null };
   expect(goalsOf(dark, null, true).map(verdictOf)).toEqual(['unknown']);
   expect(goalsOf({}, silent, false).map(verdictOf)).toEqual([
-    ...['unknown', 'unknown', 'missed', 'reached', 'reached', 'reached'],
+    ...['unknown', 'unknown', 'missed', 'reached', 'reached', 'missed', 'reached', 'reached', 'missed'],
   ]);
 });
 
@@ -230,19 +271,23 @@ test.each([
   };
   const text = reportLines(bench, (zh, en) => (language === 'zh' ? zh : en)).join('\n');
   for (const word of words) expect(text).toContain(word);
-  expect(text).toMatch(/c=64 \/ floor +2\.81 +at most 2\.8 +MISSED by 0 %/);
+  expect(text).toMatch(/CPU, c=64 \/ floor: fetch +2\.81 +at most 2\.8 +MISSED by 0 %/);
+  expect(text).toMatch(/c=64 +2\.81 +4\.01 +\?\n/);
+  expect(text).toContain('main 150, Worker 100, other 31');
   expect(text).toMatch(/64 chunks at once +70 %/);
-  expect(text).toContain('RSS 99 MB, RssAnon 43 MB');
-  expect(text).toContain('RSS 151 MB, RssAnon 90 MB');
+  expect(text).toMatch(/RSS 99 MB, RssAnon 43 MB, 21 (threads|个线程)/);
+  expect(text).toMatch(/RSS 151 MB, RssAnon 90 MB, 24 (threads|个线程)/);
 });
 
 test('a rival has its own way; its CPU may be unknown', () => {
   const ports = { fast: 1, paced: 2, slow: 3, translated: 1 };
   const upstreams = { ports, pids: ports };
   const rivals = [parseRival('x=http://127.0.0.1:9/v1,k,m'), parseRival('y=http://127.0.0.1:9/v1,k')];
-  const measured = { upstreams, floor: { child: { pid: 7 } as Bun.Subprocess, ports }, running: [], rivals };
-  const [first, bare, x, y] = subjectsOf(measured);
-  expect([first.pid, bare?.pid, x?.pid]).toEqual(['none', 7, 'unknown']);
+  const floorOf = (kind: FloorKind, pid: number) => ({ kind, child: { pid } as Bun.Subprocess, ports });
+  const measured = { upstreams, floors: [floorOf('fetch', 7), floorOf('sockets', 8)], running: [], rivals };
+  const [first, bare, sockets, x, y] = subjectsOf(measured);
+  expect([first.pid, bare?.pid, sockets?.pid, x?.pid]).toEqual(['none', 7, 8, 'unknown']);
+  expect([bare?.name, sockets?.name]).toEqual([floor, socketFloor]);
   expect([x?.model('fast'), x?.model('paced'), x?.model('translated')]).toEqual(['m', null, null]);
   expect([y?.model('fast'), y?.model('paced'), y?.model('translated')]).toEqual([
     'practice-small',

@@ -54,8 +54,8 @@ const running = [
   ['T2 + keys and routing', await reduced('2')],
   [subjectNames.gateway, gateway],
 ] as const;
-const floor = await startFloor(upstreams);
-const targets = subjectsOf({ upstreams, floor, running, rivals: [] });
+const floors = [await startFloor(upstreams)];
+const targets = subjectsOf({ upstreams, floors, running, rivals: [] });
 const table = await measureAll(
   {
     measure: sampling(upstreams, number('--seconds', 1.5)),
