@@ -34,7 +34,7 @@ interface Counted {
 
 export function createLogFacets(database: Database) {
   const { query, dialect } = database;
-  const { sized, statusSql, errorSql } = createLogFilters(database);
+  const { sized, endsOf, spread, statusSql, errorSql } = createLogFilters(database);
   const columns: Readonly<Record<Exclude<LogFacet, 'status'>, RawBuilder<unknown>>> = {
     error: errorSql,
     model: sql`logs.model_name`,
@@ -44,22 +44,11 @@ export function createLogFacets(database: Database) {
     channel: sql`logs.channel_id`,
   };
 
-  const endOf = async (filter: LogFilter, direction: 'asc' | 'desc') =>
-    query
-      .selectFrom('logs')
-      .select(['id', 'created_at'])
-      .$if(filter.from !== undefined, (q) => q.where('created_at', '>=', filter.from as number))
-      .$if(filter.to !== undefined, (q) => q.where('created_at', '<=', filter.to as number))
-      .orderBy('created_at', direction)
-      .orderBy('id', direction)
-      .limit(1)
-      .executeTakeFirst();
-
   return async (filter: LogFilter, { by, stepOf, now, checkedRows = 10_000 }: LogCountsQuery): Promise<LogCounts> => {
-    const [first, last] = [await endOf(filter, 'asc'), await endOf(filter, 'desc')];
-    const from = filter.from ?? first?.created_at ?? now;
+    const ends = await endsOf(filter);
+    const from = filter.from ?? ends?.first.created_at ?? now;
     const step = stepOf(Math.max(1, (filter.to ?? now) - from));
-    if (first === undefined || last === undefined) return { from, step, isSample: false, buckets: [], values: [] };
+    if (ends === null) return { from, step, isSample: false, buckets: [], values: [] };
 
     const rowsOf = (q: LogQuery<unknown>, weight: number) =>
       q.select([
@@ -75,15 +64,13 @@ export function createLogFacets(database: Database) {
     const part = (q: LogQuery<unknown>, weight: number) => sql`SELECT * FROM ${rowsOf(q, weight)} AS part`;
     if (!isSample) parts.push(part(narrow(all), 1));
     else {
-      const ids = { first: Math.min(first.id, last.id), last: Math.max(first.id, last.id) };
-      const share = Math.max(1, Math.ceil((ids.last - ids.first + 1) / checkedRows));
-      const some = dialect.spread({ ...ids, step: share }, first.created_at, last.created_at).as('logs');
-      const spread = filtered(query.selectFrom(some) as unknown as LogQuery<unknown>);
+      const { rows: some, weight } = spread(ends, checkedRows);
+      const seen = filtered(some);
       // What went wrong is rare and what one looks for: all of it is counted where that can be done.
       const rare = await sized(filter, checkedRows + 1, true);
       const whole = rare.rows <= checkedRows;
       parts.push(
-        part(whole ? spread.where(sql<boolean>`NOT ${isNotSuccess(dialect)}`) : spread, share),
+        part(whole ? seen.where(sql<boolean>`NOT ${isNotSuccess(dialect)}`) : seen, weight),
         ...(whole ? [part(rare.narrow(all), 1)] : []),
       );
     }

@@ -63,6 +63,15 @@ type NameNumbers = readonly (readonly [NameColumn, readonly number[]])[];
 /** Users with one name of the same kind. */
 const maxNamed = 1000;
 
+interface LogEnd {
+  readonly id: number;
+  readonly created_at: number;
+}
+interface LogEnds {
+  readonly first: LogEnd;
+  readonly last: LogEnd;
+}
+
 export type LogQuery<O> = SelectQueryBuilder<Schema, 'logs', O>;
 
 export function createLogFilters({ query, dialect }: Database) {
@@ -254,5 +263,25 @@ export function createLogFilters({ query, dialect }: Database) {
     };
   };
 
-  return { plan, sized, numbersOf, named, userIdOf, channelsNamed, statusSql, errorSql };
+  const endOf = async (filter: LogFilter, direction: 'asc' | 'desc'): Promise<LogEnd | undefined> =>
+    inTime(query.selectFrom('logs').select(['id', 'created_at']), { from: filter.from, to: filter.to })
+      .orderBy('created_at', direction)
+      .orderBy('id', direction)
+      .limit(1)
+      .executeTakeFirst();
+  /** The oldest row of its time, and the newest. */
+  const endsOf = async (filter: LogFilter): Promise<LogEnds | null> => {
+    const [first, last] = [await endOf(filter, 'asc'), await endOf(filter, 'desc')];
+    return first === undefined || last === undefined ? null : { first, last };
+  };
+
+  /** Some `checked` rows of the log, evenly between two of them, whatever they say. @returns with how many of the log each stands for. */
+  const spread = ({ first, last }: LogEnds, checked: number) => {
+    const ids = { first: Math.min(first.id, last.id), last: Math.max(first.id, last.id) };
+    const weight = Math.max(1, Math.ceil((ids.last - ids.first + 1) / checked));
+    const some = dialect.spread({ ...ids, step: weight }, first.created_at, last.created_at).as('logs');
+    return { rows: query.selectFrom(some) as unknown as LogQuery<unknown>, weight };
+  };
+
+  return { plan, sized, endsOf, spread, numbersOf, named, userIdOf, channelsNamed, statusSql, errorSql };
 }

@@ -20,6 +20,8 @@ export const cacheRatesShape = z.array(
     /** Requests whose cache should have had more (`cache_miss` of the row), and the quota that this cost. */
     missed: int,
     lost: int,
+    /** The log is long: the figures are estimates from some of its rows. */
+    sampled: z.boolean(),
   }),
 );
 export type CacheRates = z.infer<typeof cacheRatesShape>;

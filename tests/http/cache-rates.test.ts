@@ -1,5 +1,6 @@
 /** Hit rates of providers' caches: equal to the log, by channel, key, agent, model and day; and the alert when one halves. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type CacheRateRow, createCacheRatesRepository } from '../../db/repositories/cache-rates.ts';
 import type { CacheRates } from '../../server/contract/cache-rates.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -182,4 +183,67 @@ test('where the log cannot be read, other alerts are told, and it is tried again
   expect(await open()).not.toContain('cache_halved');
   now += 3600;
   expect(await open()).toContain('cache_halved');
+});
+
+test('of a long log some rows are read, which say nearly the same and that they are estimates', async () => {
+  const { database } = api.gateway;
+  const { rates: ratesOf } = createCacheRatesRepository(database);
+  const begin = noon - 90 * day;
+  // Every third request of one channel in four misses; of the other channel's prompts a quarter is cached.
+  const rows = Array.from({ length: 6000 }, (_, at) => {
+    const isBig = at % 4 === 3;
+    const missed = !isBig && at % 3 === 0;
+    return {
+      ...{
+        user_id: ann.id,
+        username: 'ann',
+        token_name: 'long',
+        type: 2,
+        created_at: begin + at,
+        model_name: 'gpt-4o',
+      },
+      channel_id: channels[isBig ? 1 : 0] ?? 0,
+      other: JSON.stringify({
+        ...{ input: isBig ? 750 : missed ? 1000 : 0, cache_tokens: isBig ? 250 : missed ? 0 : 1000 },
+        ...(missed ? { cache_miss: { by: 'client', lost: 10 } } : {}),
+      }),
+    };
+  });
+  for (let from = 0; from < rows.length; from += 500)
+    await database.query
+      .insertInto('logs')
+      .values(rows.slice(from, from + 500) as never)
+      .execute();
+  const filter = { from: begin, to: begin + rows.length };
+  const byChannel = (found: readonly CacheRateRow[]) =>
+    found.toSorted((one, other) => Number(one.key) - Number(other.key));
+  const all = byChannel(await ratesOf(filter, 'channel_id'));
+  const some = byChannel(await ratesOf(filter, 'channel_id', 600));
+  expect(all).toEqual([
+    {
+      ...{ key: channels[0], user_id: 0, requests: 4500, input_tokens: 4_500_000, cached_tokens: 3_000_000 },
+      ...{ missed: 1500, lost: 15_000, sampled: false },
+    },
+    {
+      ...{ key: channels[1], user_id: 0, requests: 1500, input_tokens: 1_500_000, cached_tokens: 375_000 },
+      ...{ missed: 0, lost: 0, sampled: false },
+    },
+  ]);
+  expect(some.map(({ sampled }) => sampled)).toEqual([true, true]);
+  for (const [at, one] of all.entries())
+    for (const name of ['requests', 'input_tokens', 'cached_tokens', 'missed', 'lost'] as const) {
+      expect(some[at]?.[name], name).toBeGreaterThanOrEqual(one[name] * 0.7);
+      expect(some[at]?.[name], name).toBeLessThanOrEqual(one[name] * 1.3);
+    }
+  // So few that all are read, although the log is long.
+  expect(
+    byChannel(await ratesOf({ ...filter, to: begin + 499 }, 'channel_id', 600)).map(({ requests, sampled }) => [
+      requests,
+      sampled,
+    ]),
+  ).toEqual([
+    [375, false],
+    [125, false],
+  ]);
+  await api.gateway.rows("DELETE FROM logs WHERE token_name = 'long'");
 });

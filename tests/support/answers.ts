@@ -1148,11 +1148,11 @@ export const filled: Answers = {
   ],
   'log.self_breakdown': [{ name: 'east', username: '', requests: 40, tokens: 90_000, quota: 2 * unit, cost: null }],
   'log.cache': [
-    { id: 1, name: 'east', requests: 40, input_tokens: 90_000, cached_tokens: 72_000, missed: 2, lost: 900 },
-    { id: 2, name: 'west', requests: 2, input_tokens: 900, cached_tokens: 0, missed: 0, lost: 0 },
+    { id: 1, name: 'east', requests: 40, input_tokens: 90_000, cached_tokens: 72_000, missed: 2, lost: 900, sampled: false },
+    { id: 2, name: 'west', requests: 2, input_tokens: 900, cached_tokens: 0, missed: 0, lost: 0, sampled: false },
   ],
   'log.self_cache': [
-    { id: 0, name: 'claude-code', requests: 40, input_tokens: 90_000, cached_tokens: 72_000, missed: 2, lost: 900 },
+    { id: 0, name: 'claude-code', requests: 40, input_tokens: 90_000, cached_tokens: 72_000, missed: 2, lost: 900, sampled: false },
   ],
   'log.tail': [...logs].reverse(),
   'log.step': { items: [...logs].reverse(), next: '' },

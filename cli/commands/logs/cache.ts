@@ -35,7 +35,7 @@ export const cacheRates: CommandRun = async (context, flags) => {
         name: 'rate',
         value: (row: Row) => {
           const rate = hitRateOf(row);
-          return rate === null ? '' : `${(rate * 100).toFixed(1)}%`;
+          return rate === null ? '' : `${row.sampled ? '≈' : ''}${(rate * 100).toFixed(1)}%`;
         },
         right: true,
       },

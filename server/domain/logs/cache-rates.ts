@@ -57,6 +57,7 @@ export function createCacheRates({ database }: { readonly database: Database }) 
         cached_tokens: row.cached_tokens + (known?.cached_tokens ?? 0),
         missed: row.missed + (known?.missed ?? 0),
         lost: row.lost + (known?.lost ?? 0),
+        sampled: row.sampled,
       });
     }
     const order =

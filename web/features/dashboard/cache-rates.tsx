@@ -44,7 +44,7 @@ function hrefOf(by: CacheRateBy, { id, name }: Rates[number], { from, to }: Rang
 
 const percent = (row: Rates[number]): string => {
   const rate = hitRateOf(row);
-  return rate === null ? '–' : `${(rate * 100).toFixed(1)} %`;
+  return rate === null ? '–' : `${row.sampled ? '≈ ' : ''}${(rate * 100).toFixed(1)} %`;
 };
 
 function Rows({ by, rows, range }: { readonly by: CacheRateBy; readonly rows: Rates; readonly range: RangeOf }) {
@@ -128,7 +128,10 @@ function Opened({ admin, from, to }: CacheRatesProps) {
           {t('dashboard.more', { count: rows.length - visible.length })}
         </button>
       ) : null}
-      <p className="px-4 py-2 text-[12px] text-ink-3">{t('dashboard.cacheHelp')}</p>
+      <p className="px-4 py-2 text-[12px] text-ink-3">
+        {t('dashboard.cacheHelp')}
+        {rows.some(({ sampled }) => sampled) ? ` ${t('dashboard.cacheSampled')}` : null}
+      </p>
     </>
   );
 }
