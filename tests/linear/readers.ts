@@ -9,7 +9,7 @@ import type { Codec, Wire } from '../../server/protocols/codec.ts';
 import { jsonListFraming } from '../../server/protocols/gemini-generate/json-list.ts';
 import { collectArguments } from '../../server/protocols/gemini-generate/partial-arguments.ts';
 import { allCodecs, codecs } from '../../server/protocols/registry.ts';
-import { hasExactNumbers, parseExact } from '../../server/protocols/shared/json.ts';
+import { hasExactNumbers, parseExact, parseJson } from '../../server/protocols/shared/json.ts';
 import { foldedName, looseName } from '../../server/protocols/shared/member-name.ts';
 import { ndjsonFraming } from '../../server/protocols/shared/ndjson.ts';
 import { toolRestorer } from '../../server/protocols/shared/restore.ts';
@@ -34,6 +34,7 @@ import { forgivenPath, plainPath, relayRouteFor } from '../../server/relay/intak
 import { DeliveredTextTally } from '../../server/relay/shared/delivered-text.ts';
 import { redact, withoutAccount } from '../../server/relay/shared/failure.ts';
 import { safeType } from '../../server/relay/shared/safe-headers.ts';
+import { withoutAbsurd, withoutAbsurdIn } from '../../server/relay/upstream/absurd-usage.ts';
 import { PassthroughRelay, TranslatingRelay } from '../../server/relay/upstream/frame-relay.ts';
 import { applyRules } from '../../server/routing/body-rules.ts';
 import { featuresIn } from '../../server/routing/features.ts';
@@ -470,6 +471,23 @@ export const readers: readonly Reader[] = [
       },
     })),
   },
+  texts(
+    'counts that cannot be',
+    ['relay/upstream/absurd-usage.ts'],
+    (text) => {
+      withoutAbsurdIn({ text }, Buffer.from(text));
+      withoutAbsurd(Buffer.from(text), parseJson(text));
+    },
+    [
+      '{"usage":{"a":[1…,{"x_tokens":-1}…]}}',
+      '{"usage":{"a":[1…,{"x_tokens":1}…],"x_tokens":-1}}',
+      '{"choices":[1…,{"usage":{"x_tokens":-1}}…]}',
+      '[1…,{"usageMetadata":{"tokenCount":-1}}…]',
+      '{"x_tokens":…"x_tokens"…-1}',
+      '{"x_tokens":…        …-1}',
+      '…{…"x_tokens":-1…}…',
+    ],
+  ),
   texts(
     'JSON bodies',
     ['relay/intake/json-text.ts', 'relay/intake/members.ts', 'protocols/shared/member-name.ts'],

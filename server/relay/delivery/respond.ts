@@ -17,6 +17,7 @@ import { type DeliveredText, nothingDelivered, textOfEvents } from '../shared/de
 import type { AttemptSummary } from '../shared/failure.ts';
 import { clientError, errorResponse, localizedError, retryAfterOf } from '../shared/render-error.ts';
 import { jsonType, safeType } from '../shared/safe-headers.ts';
+import { withoutAbsurd } from '../upstream/absurd-usage.ts';
 import { changeFor, contextOf, isCollected, type Outcome, soundForm } from '../upstream/attempt.ts';
 import { withoutDiagnosis } from '../upstream/cache-diagnosis.ts';
 import type { ClientDisconnect } from '../upstream/client-disconnect.ts';
@@ -272,7 +273,8 @@ function whole(
   // All that can go wrong with the response comes before its bill.
   const shape = text === null ? null : transformFor(reservation);
   const { asked } = prepared;
-  const passed = asked === null ? bytes : Buffer.from(withoutDiagnosis(Buffer.from(bytes).toString(), asked));
+  const unasked = asked === null ? bytes : Buffer.from(withoutDiagnosis(Buffer.from(bytes).toString(), asked));
+  const passed = text === null ? withoutAbsurd(unasked, body) : unasked;
   const chunk = inForm(reservation, text === null ? passed : shape === null ? text : shape.push(text) + shape.end());
   const headers = headersOf(core, reservation, outcome.attempts, response);
   if (text === null) headers['content-type'] = jsonType(headers['content-type']);

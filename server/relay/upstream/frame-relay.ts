@@ -4,6 +4,7 @@ import type { FrameKind, StreamReader, StreamWriter, UpstreamHalf } from '../../
 import type { CacheDiagnosis, CacheDiagnostics } from '../../protocols/shared/cache-diagnosis.ts';
 import { type FrameRun, framesIn, type RawFrame, rawFrame } from '../../protocols/shared/sse.ts';
 import { type DeliveredText, DeliveredTextTally, hasMedia } from '../shared/delivered-text.ts';
+import { withoutAbsurdIn } from './absurd-usage.ts';
 import { withoutDiagnosisIn } from './cache-diagnosis.ts';
 import { failureIn } from './whole.ts';
 
@@ -204,7 +205,7 @@ const noBytes = new Uint8Array(0);
 const none: readonly never[] = [];
 
 /**
- * The bytes pass untouched. Two readers: one sees the frames that may carry usage, an end or an error (and all until the
+ * The bytes pass untouched, but for counts of tokens that cannot be. Two readers: one sees the frames that may carry usage, an end or an error (and all until the
  * first content); the other reads the text, and only on demand, because most streams report their usage.
  */
 export class PassthroughRelay extends FrameRelay {
@@ -221,6 +222,8 @@ export class PassthroughRelay extends FrameRelay {
   private searchedBytes: number[] | null = null;
   /** Until the first words, and from the finish reason on, each frame is read. */
   private readsEach = true;
+  /** A frame counted what cannot be: each is read from then on. */
+  private isAbsurd = false;
   private proven: boolean;
 
   /**
@@ -261,7 +264,7 @@ export class PassthroughRelay extends FrameRelay {
 
   pass(frame: RawFrame): Piece | null {
     const { upstream, reader, asked } = this;
-    const bytes = asked === null ? frame.bytes : withoutDiagnosisIn(frame, asked);
+    let bytes = asked === null ? frame.bytes : withoutDiagnosisIn(frame, asked);
     this.usageBefore = this.usage;
     if (!this.proven) this.proven = this.proves?.(frame.text) === true;
     let kind: FrameKind = 'plain';
@@ -274,10 +277,11 @@ export class PassthroughRelay extends FrameRelay {
       }
       kind = reader.frameKind ?? 'plain';
       isStopped = reader.progress === 'stopped';
-      this.readsEach = !this.content || (this.thought && this.firstWordMs === null) || isStopped;
+      this.readsEach = this.isAbsurd || !this.content || (this.thought && this.firstWordMs === null) || isStopped;
     }
     // Not before it was read: what our reader cannot read does not go out.
     this.keepUnread(bytes);
+    bytes = this.shown(frame, bytes);
     if (this.error !== null) return null;
     this.isLast = kind === 'terminal';
     this.isComplete = kind === 'complete';
@@ -312,7 +316,16 @@ export class PassthroughRelay extends FrameRelay {
       for (const event of this.reader.feed(rawFrame(rest))) this.note(event);
     }
     for (const event of this.reader.end()) this.note(event);
-    return rest.length > 0 ? rest : null;
+    return rest.length > 0 ? this.shown(rawFrame(rest), rest) : null;
+  }
+
+  /** What the client gets of a frame that was read: our readers have it as it came. */
+  private shown(frame: RawFrame, bytes: Uint8Array): Uint8Array {
+    const possible = withoutAbsurdIn(frame, bytes);
+    if (possible === null) return bytes;
+    this.isAbsurd = true;
+    this.readsEach = true;
+    return possible;
   }
 
   deliveredSinceUsage(): boolean {

@@ -1,0 +1,80 @@
+/** Counts of tokens that cannot be, in an answer that passes through: nobody is charged by them, and its client is not told them. */
+import { parseJson, record } from '../../protocols/shared/json.ts';
+import type { RawFrame } from '../../protocols/shared/sse.ts';
+import { tokenCount } from '../../protocols/shared/usage.ts';
+import { type DeepEdit, editPaths } from '../intake/json-text.ts';
+
+type Path = readonly (string | number)[];
+
+/** Where dialects state what an answer used: in itself, or in what an event carries. */
+const carriers = ['message', 'response', 'delta', 'x_groq'] as const;
+const containers = ['usage', 'usageMetadata', 'meta'] as const;
+/** Those that stand in the answer itself. */
+const bareCounts = ['prompt_eval_count', 'eval_count'] as const;
+/** Others beside them, such as prices and times, are no counts. */
+const countName = /(?:tokens?|count|units|requests)$/i;
+/** A count below zero, with a fraction, or of eight digits and more. */
+const suspicious = /(?:tokens?|count|units|requests)"\s{0,8}:\s{0,8}"?(?:-|\d{8}|\d{1,7}[.e])/i;
+const deepest = 6;
+/** Of one container. No upstream counts so many: the place of each is looked for. */
+const mostEdits = 64;
+
+/** Words are no counts. */
+const isAbsurd = (value: unknown): boolean =>
+  (typeof value === 'number' || (typeof value === 'string' && numeral.test(value))) && tokenCount(value) === null;
+const numeral = /^[-+]?\d/;
+
+function addAbsurd(value: unknown, path: Path, edits: DeepEdit[]): void {
+  if (typeof value !== 'object' || value === null || path.length > deepest) return;
+  for (const [name, one] of Object.entries(value)) {
+    const place = [...path, Array.isArray(value) ? Number(name) : name];
+    if (typeof one === 'object') addAbsurd(one, place, edits);
+    else if (countName.test(name) && isAbsurd(one)) edits.push({ path: place, value: '0' });
+  }
+}
+
+function addAbsurdWithin(container: unknown, path: Path, edits: DeepEdit[]): void {
+  const found: DeepEdit[] = [];
+  addAbsurd(container, path, found);
+  if (found.length <= mostEdits) edits.push(...found);
+  else edits.push({ path, value: '{}' });
+}
+
+function addAbsurdOf(answer: unknown, path: Path, edits: DeepEdit[]): void {
+  const members = record(answer);
+  if (members === null) return;
+  for (const name of containers) addAbsurdWithin(members[name], [...path, name], edits);
+  for (const name of bareCounts) if (isAbsurd(members[name])) edits.push({ path: [...path, name], value: '0' });
+  if (Array.isArray(members.choices))
+    for (const [at, choice] of members.choices.entries())
+      addAbsurdWithin(record(choice)?.usage, [...path, 'choices', at, 'usage'], edits);
+}
+
+/** @param body an answer, an event, or a list of them. */
+function absurdIn(body: unknown): readonly DeepEdit[] {
+  const edits: DeepEdit[] = [];
+  const isList = Array.isArray(body);
+  for (const [at, answer] of (isList ? body : [body]).entries()) {
+    const path = isList ? [at] : [];
+    addAbsurdOf(answer, path, edits);
+    for (const name of carriers) addAbsurdOf(record(answer)?.[name], [...path, name], edits);
+  }
+  return edits;
+}
+
+/** @param body what the bytes of a whole answer say. @returns the same where all is possible. */
+export function withoutAbsurd<T extends Uint8Array>(bytes: T, body: unknown): T | Buffer<ArrayBuffer> {
+  const edits = absurdIn(body);
+  return edits.length === 0 ? bytes : Buffer.from(editPaths(Buffer.from(bytes).toString(), edits));
+}
+
+/** The same of a frame of a stream. @param bytes of it, as far as they were not changed. @returns null where all is possible. */
+export function withoutAbsurdIn({ text }: Pick<RawFrame, 'text'>, bytes: Uint8Array): Buffer | null {
+  if (!suspicious.test(text)) return null;
+  const sent = Buffer.from(bytes).toString();
+  const begin = sent.indexOf('{');
+  const end = sent.lastIndexOf('}') + 1;
+  const json = sent.slice(begin, end);
+  const edits = begin < 0 ? [] : absurdIn(parseJson(json));
+  return edits.length === 0 ? null : Buffer.from(sent.slice(0, begin) + editPaths(json, edits) + sent.slice(end));
+}
