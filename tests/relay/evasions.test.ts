@@ -41,12 +41,15 @@ test.each(clientDialects)(
   },
 );
 
-test('the names that documents get on their way to another dialect are charged, of each of many', async () => {
+test.each([
+  ['of each of many', 'a'],
+  ['a line for each member', { data: Object.fromEntries(Array.from({ length: 20 }, (_, at) => [String(at), ''])) }],
+])('the names that documents get on their way to another dialect are charged, %s', async (_, document) => {
   const played = await stage.play({
     dialect: 'cohere-chat',
     body: {
       messages: [{ role: 'user', content: 'hello' }],
-      documents: Array.from({ length: 400 }, () => 'a'),
+      documents: Array.from({ length: 400 }, () => document),
       max_tokens: 16,
     },
     ...{ escaped: false, translated: true, usage: false, balance: null },

@@ -1,6 +1,7 @@
 /** Reads the text out of a request body, whatever the dialect: for the size of a hold, for word checks, for counting when no usage comes. */
 import type { MediaBucket } from '../../contract/pricing/bucket.ts';
 import type { CacheTtl } from '../../contract/pricing/reserve.ts';
+import { record } from '../../protocols/shared/json.ts';
 import { anyAsks, looseName } from '../../protocols/shared/member-name.ts';
 import { featureOf, knownFeatures } from '../../routing/features.ts';
 import { type Found, leading, leadingFromTop, mediaIn, mediaKinds } from './media.ts';
@@ -371,9 +372,16 @@ const toolTokens = 600;
 /** `Document: 399` and the ends of its lines. */
 const documentTokens = 8;
 
-/** Names that documents beside a conversation get where they become words of the user (`protocols/shared/documents`). */
-export const documentNames = ({ documents, messages }: Members): number =>
-  Array.isArray(documents) && messages !== undefined ? documents.length * documentTokens : 0;
+/** Names that documents beside a conversation get where they become words of the user, a line for each member (`protocols/shared/documents`). */
+export function documentNames({ documents, messages }: Members): number {
+  if (!Array.isArray(documents) || messages === undefined) return 0;
+  let lines = 0;
+  for (const document of documents) {
+    const own = record(document);
+    if (own !== null) lines += Object.keys(record(own.data) ?? own).length;
+  }
+  return documents.length * documentTokens + lines;
+}
 
 const framingOf = (body: Members): number =>
   framingTokens + (body.tools === undefined && body.functions === undefined ? 0 : toolTokens) + documentNames(body);
