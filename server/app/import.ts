@@ -102,7 +102,10 @@ const importToFile = (work: Import, file: string): Promise<ImportReport> => {
     const ledger = createDirectLedger(database);
     const services = await servicesOn(database, ledger, work.vault);
     if (work.from === 'litellm') return litellm(services, work);
-    return family({ database, ledger, options: services.options, vault: work.vault }, work.from, work);
+    const report = await family({ database, ledger, options: services.options, vault: work.vault }, work.from, work);
+    // Secrets of webhooks come as they were written.
+    await services.settings.sealReadable();
+    return report;
   });
 };
 

@@ -522,7 +522,7 @@ test('a group that came with a plan ends with it, and those whose earlier group 
   ]);
 });
 
-test('who had notices by a way that is not here gets them by mail, and can save settings', async () => {
+test('who had notices by a way that is not here gets them by mail, and can save settings; secrets of webhooks are sealed', async () => {
   const setting = (value: object) => ({ setting: JSON.stringify(value) });
   const report = await moveIn({
     users: [
@@ -531,13 +531,20 @@ test('who had notices by a way that is not here gets them by mail, and can save 
       user(3, 'plain', setting({ notify_type: 'webhook', webhook_url: 'http://h.example' })),
       user(4, 'none', setting({ notify_type: 'webhook' })),
       user(5, 'empty', setting({ notify_type: '', language: 'en' })),
-      user(6, 'hook', setting({ notify_type: 'webhook', webhook_url: 'https://h.example' })),
+      user(
+        6,
+        'hook',
+        setting({ notify_type: 'webhook', webhook_url: 'https://h.example', webhook_secret: 'canary-hook' }),
+      ),
       user(7, 'mail', setting({ notify_type: 'email' })),
     ],
   });
   const raw = new BetterSqlite(join(dir, 'data', 'gateway.db'));
   const rows = raw.prepare('SELECT username, setting FROM users').all() as { username: string; setting: string }[];
+  expect(raw.prepare('SELECT user_id FROM webhook_secrets').all()).toEqual([{ user_id: 6 }]);
   raw.close();
+  // Before any server has started on it.
+  expect(JSON.stringify(rows)).not.toContain('canary-hook');
   const types = rows.map((row) => [row.username, JSON.parse(row.setting || '{}').notify_type]);
   expect(Object.fromEntries(types)).toEqual({
     ...{
