@@ -105,6 +105,56 @@ test('an adviser writes as much as the request lets it', async () => {
   expect(held - usual).toBeGreaterThan(50_000 * 12.5);
 });
 
+const searching = { type: 'web_search_20250305', name: 'web_search', max_uses: 5 };
+const picture = {
+  type: 'image',
+  source: {
+    type: 'base64',
+    media_type: 'image/png',
+    data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  },
+};
+const heldFor = async (body: object) => {
+  expect((await ask(body)).status).toBe(200);
+  return held;
+};
+
+test('a fallback that takes the request over reads it again after each search', async () => {
+  await claude(allowsTerms);
+  const messages = (count: number) => [{ role: 'user', content: 'words '.repeat(count) }];
+  /** What it adds for 5,000 words more. */
+  const added = async (members: object) => {
+    const more: number[] = [];
+    for (const count of [1000, 6000]) {
+      const both = await heldFor({ ...members, ...fallback('claude-opus-4-6'), messages: messages(count) });
+      more.push(both - (await heldFor({ ...members, messages: messages(count) })));
+    }
+    return (more[1] ?? 0) - (more[0] ?? 0);
+  };
+  const once = await added({});
+  expect(once).toBeGreaterThan(5000);
+  expect((await added({ tools: [searching] })) / once).toBeCloseTo(6, 1);
+});
+
+test('an adviser reads a picture once a call, however often searches have it read again', async () => {
+  await claude();
+  const messages = [{ role: 'user', content: [{ type: 'text', text: 'look' }, picture] }];
+  const advice = adviser('claude-opus-4-6', { max_uses: 1 }).tools;
+  /** What the picture adds to what the adviser adds. */
+  const added = async (tools: readonly object[]) => {
+    const withPicture =
+      (await heldFor({ tools: [...tools, ...advice], messages })) - (await heldFor({ tools, messages }));
+    const plain = [{ role: 'user', content: [{ type: 'text', text: 'look' }] }];
+    return (
+      withPicture -
+      ((await heldFor({ tools: [...tools, ...advice], messages: plain })) - (await heldFor({ tools, messages: plain })))
+    );
+  };
+  const once = await added([]);
+  expect(once).toBeGreaterThan(100);
+  expect(Math.abs((await added([searching])) - once)).toBeLessThan(once / 10);
+});
+
 test('a member that is not sent upstream needs no right', async () => {
   await claude();
   expect((await ask(fallback('claude-opus-4-6'), haikuOnly)).status).toBe(200);

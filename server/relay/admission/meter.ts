@@ -84,7 +84,7 @@ const noOthers: readonly OtherCost[] = [];
 /** Quota that a request of this size costs at most, with all models that may work on it. */
 function reserveAll(
   prices: Prices,
-  size: ReserveSize & Pick<Estimate, 'own' | 'found'>,
+  size: ReserveSize & Pick<Estimate, 'own' | 'rereads' | 'found'>,
   others: readonly OtherCost[],
 ): number {
   let sum = reserveEstimate(prices, size);
@@ -92,11 +92,19 @@ function reserveAll(
     sum +=
       calls *
       reserveEstimate(own, {
-        ...size,
-        ...{ promptTokens: size.own + size.found, cached: 0, toolCalls: {} },
+        // One that takes the request over reads as often as the request's own model.
+        ...(writes === null ? size : readOnce(size)),
+        ...{ cached: 0, toolCalls: {} },
         maxTokens: Math.max(writes ?? size.maxTokens, most),
       });
   return sum;
+}
+
+/** All that there is to read, with what was found by then. */
+function readOnce<Size extends ReserveSize & Pick<Estimate, 'own' | 'rereads' | 'found'>>(size: Size): Size {
+  const { own, rereads, found, media = noMedia, files = 0 } = size;
+  const share = 1 / (1 + rereads);
+  return { ...size, promptTokens: own + found, media: timesMedia(media, share), files: files * share };
 }
 
 /** Tokens that a request of this size reads and writes at most. */
