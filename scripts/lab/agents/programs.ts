@@ -1,6 +1,6 @@
 /** The programs that people use: how npm and PyPI install them into a folder of ours, how each is asked once, and how it is kept from asking anybody but this machine. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Agent } from '../../../server/contract/agents.ts';
 
 /** How each is asked once, with its tools allowed. */
@@ -126,3 +126,17 @@ export const homeEnvironment = (home: string, path: string): Record<string, stri
   NO_PROXY: '127.0.0.1,localhost',
   no_proxy: '127.0.0.1,localhost',
 });
+
+/** Programs that send whatever they ask through a proxy, also to this machine, and what keeps their statistics from going out without one. */
+const direct: Readonly<Record<string, { readonly path: string; readonly settings: object }>> = {
+  qwen: { path: '.qwen/settings.json', settings: { privacy: { usageStatisticsEnabled: false } } },
+};
+
+/** @param env of `homeEnvironment`; changed where the program needs it. */
+export function takeProxyAway(program: string, home: string, env: Record<string, string | undefined>): void {
+  const own = direct[program];
+  if (own === undefined) return;
+  for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy']) env[name] = undefined;
+  mkdirSync(dirname(join(home, own.path)), { recursive: true });
+  writeFileSync(join(home, own.path), JSON.stringify(own.settings));
+}

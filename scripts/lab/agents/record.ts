@@ -5,11 +5,11 @@
  */
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { prepareRun } from '../../../cli/parts/agent-run.ts';
 import { agents } from '../../../server/contract/agents.ts';
 import { numberFlag } from '../prove/planted/flags.ts';
-import { asking, homeEnvironment, programsIn, runFor } from './programs.ts';
+import { asking, homeEnvironment, programsIn, runFor, takeProxyAway } from './programs.ts';
 import { reading, resultsIn, startUpstream } from './upstream.ts';
 
 const models: Readonly<Record<string, string>> = {
@@ -18,11 +18,6 @@ const models: Readonly<Record<string, string>> = {
   opencode: 'gpt-5',
   qwen: 'gpt-5',
 };
-/** It sends whatever it asks through a proxy, also to this machine: without one, and without its statistics. */
-const withoutProxy: Readonly<Record<string, { readonly path: string; readonly settings: object }>> = {
-  qwen: { path: '.qwen/settings.json', settings: { privacy: { usageStatisticsEnabled: false } } },
-};
-const proxies = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'];
 const files = 12;
 const limitMs = 180_000;
 
@@ -72,12 +67,7 @@ try {
       const command = [program, ...run.arguments, ...(asking[program]?.(prompt) ?? [prompt])];
       const begun = turns;
       const env = { ...homeEnvironment(home, programs.path), ...run.environment };
-      const direct = withoutProxy[program];
-      if (direct !== undefined) {
-        for (const name of proxies) env[name] = undefined;
-        mkdirSync(dirname(join(home, direct.path)), { recursive: true });
-        writeFileSync(join(home, direct.path), JSON.stringify(direct.settings));
-      }
+      takeProxyAway(program, home, env);
       const { code, seconds, words: said } = await runFor(command, env, work, limitMs);
       run.close();
       console.log(`${program}: ${turns - begun} requests in ${seconds.toFixed(1)} s, exit ${code}`);
