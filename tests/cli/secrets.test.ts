@@ -1,24 +1,37 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { openDatabase } from '../../db/open.ts';
 import { openDirect } from '../../server/app/in-process.ts';
 import { rotate } from '../../server/domain/secrets/rotation.ts';
 import { createVault, loadMasterKey } from '../../server/domain/secrets/vault.ts';
 import { createRunner, type Runner } from './runner.ts';
 
+let filled: string;
 let dir: string;
 let data: string;
 let keyFile: string;
 let runner: Runner;
-beforeEach(async () => {
+
+function openDir(): void {
   dir = mkdtempSync(join(tmpdir(), 'gateway-secrets-'));
   data = join(dir, 'data');
   keyFile = join(data, 'secret.key');
   runner = createRunner(dir);
+}
+
+// Eight commands: each test gets a copy of what they made.
+beforeAll(async () => {
+  openDir();
   await fill(runner);
+  filled = dir;
+});
+afterAll(() => rmSync(filled, { recursive: true, force: true }));
+beforeEach(() => {
+  openDir();
+  cpSync(filled, dir, { recursive: true });
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
@@ -190,10 +203,14 @@ test('a sealed column that is not known stops everything', async () => {
 test('it asks first, and refuses while another process uses the folder', async () => {
   await expect(runner.run(['secrets', 'rotate'])).rejects.toMatchObject({ code: 'input_needed' });
   const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+  // Ten seconds go by between two looks.
+  let looks = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => looks++ * 10_001);
   try {
     writeFileSync(join(data, 'gateway.lock'), JSON.stringify({ pid: other.pid, started: '' }));
     await expect(runner.run(['secrets', 'rotate', '--yes'])).rejects.toMatchObject({ code: 'data_dir_locked' });
   } finally {
+    clock.mockRestore();
     other.kill();
   }
 });
