@@ -266,7 +266,7 @@ function pickedReadings(code: string): string[] {
 /** What a medium is its own bytes prove, whatever its type is called. */
 const provesByBytes = 'server/relay/intake/media.ts';
 
-test('of several readings none is picked, and none decides alone that something costs less', () => {
+test('where a value has several readings, no single one may lower the cost', () => {
   const priced =
     /^server\/(?:providers\/knowledge|routing|contract\/pricing|relay\/(?:admission|intake|endpoints|shared\/recordings)|protocols\/openai-responses\/stored)/;
   const places = source.filter((path) => priced.test(path) && path !== provesByBytes);

@@ -129,7 +129,7 @@ function gapsOf(texts: Readonly<Record<string, string>>) {
   };
 }
 
-test('what a language lacks is listed', () => {
+test('missing texts of a language are listed', () => {
   const some = pairs.find((pair) => pair.en === 'Usage source');
   const { missing, stale } = gapsOf({ 'Usage source': 'Usage source', 'no text of ours': 'x' });
   expect(some).toBeDefined();

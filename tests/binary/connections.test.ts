@@ -103,7 +103,7 @@ function drip(one: Wire, piece: () => string, ms: number): void {
   }, ms);
 }
 
-test('with 512 descriptors and 520 idle connections a new client is served', async () => {
+test('a server with 512 descriptors and 520 idle connections still serves a new client', async () => {
   const port = await serve('-n 512');
   for (let i = 0; i < 520; i++) await wire(port, i % 2 === 0 ? '' : get);
   // The listener takes them a few at a time.
@@ -124,7 +124,7 @@ test('serving takes as many descriptors as it may have, and says how many', { ti
   expect(readFileSync(`/proc/${served?.pid}/limits`, 'utf8')).toMatch(/Max open files +700 +700/);
 });
 
-test('what stalls is closed, what is alive is not', { timeout: 90_000 }, async () => {
+test('stalled connections are closed, live ones stay', { timeout: 90_000 }, async () => {
   const token = await setUp(sandbox, `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`);
   const place = [
     '--base-url',

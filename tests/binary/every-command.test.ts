@@ -51,7 +51,7 @@ function judge(args: readonly string[], ran: Ran): void {
   if (!printsKeys(args)) expect(ran.out, said).not.toMatch(/canary|sk-[A-Za-z0-9]{40}|gat_[\w-]{40}/);
 }
 
-test('with --json there is JSON on stdout or nothing, and a failure is JSON on stderr', async () => {
+test('--json prints JSON or nothing to stdout, and failures as JSON to stderr', async () => {
   const { sandbox, calls } = await site();
   const called = new Set<string>();
   for (const args of calls.filter((one) => one[0] !== 'exec' && !printsFile(one))) {

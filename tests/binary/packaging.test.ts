@@ -75,7 +75,7 @@ test('serving restarts itself once with room for many upstream connections', asy
   expect(environment).toContain('MIMALLOC_PURGE_DELAY=1000');
 });
 
-test('what the environment says of the allocator holds', async () => {
+test('the allocator setting of the environment holds', async () => {
   const { child } = await sandbox.start(['serve', '--port', String(freePort())], { MIMALLOC_PURGE_DELAY: '10' });
   const environment = readFileSync(`/proc/${child.pid}/environ`, 'utf8').split('\0');
   expect(environment.filter((entry) => entry.startsWith('MIMALLOC_'))).toEqual(['MIMALLOC_PURGE_DELAY=10']);

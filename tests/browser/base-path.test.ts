@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-test('what the server prints leads to the page', async () => {
+test('the printed address leads to the page', async () => {
   expect(stage.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/ai$/);
   await page.goto(stage.url);
   await page.waitForURL((to) => to.pathname === '/ai/');
@@ -96,7 +96,7 @@ test('the documentation, its search and its way back are under the path', async 
   await page.waitForURL((to) => to.pathname === '/ai/');
 });
 
-test('what the browser keeps carries the path, so that a second site on the host has its own', async () => {
+test('browser storage carries the path, so that a second site on the host has its own', async () => {
   const names = await page.evaluate(() => Object.keys(localStorage));
   expect(names).toContain('/aiuser');
   expect(names).not.toContain('user');

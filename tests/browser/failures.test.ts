@@ -153,7 +153,7 @@ test('a session that ran out leads to the login from every page', async () => {
   await page.goto(`${stage.url}/nowhere`);
 });
 
-test('what was read last stays when reading it again fails, and is read again on request', async () => {
+test('data that was read stays when reading it again fails, and is read again on request', async () => {
   await visit('channel');
   await fail(page, { how: json(500, 'database is locked'), only: null });
   await page.getByRole('searchbox').first().fill('practice');

@@ -307,7 +307,7 @@ test('the low-balance alert is money', async () => {
   expect(JSON.parse(setting)).toMatchObject({ quota_warning_threshold: 2_500_000 });
 });
 
-test('what cannot be used is not offered: the wallet without payment', async () => {
+test('the wallet is not offered without payment', async () => {
   await inside.open('topup');
   await waitForText(en.wallet.offline);
   await waitForText(en.wallet.noLink);
@@ -315,7 +315,7 @@ test('what cannot be used is not offered: the wallet without payment', async () 
     expect(await button(name).count()).toBe(0);
 });
 
-test('what the server has against a field stands at that field, which takes the focus', async () => {
+test('a server’s objection to a field is shown at that field, which takes the focus', async () => {
   await inside.open('redemption');
   await page.keyboard.press('n');
   await page.route('**/api/redemption/', (route) =>

@@ -56,7 +56,7 @@ test('users by name, and an order that is not offered, is none', async () => {
   expect(await page.locator('th[aria-sort="descending"]').count()).toBe(0);
 });
 
-test('what was picked is forgotten on another page; all matching rows are all of them', async () => {
+test('picked rows are forgotten on another page; "all matching" means all rows', async () => {
   await inside.open('token?size=10');
   await rows().nth(0).getByRole('checkbox').check();
   await rows().nth(1).getByRole('checkbox').check();

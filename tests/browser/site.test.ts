@@ -465,7 +465,7 @@ test('an address is bound with a code, which is asked for every 30 seconds; aler
   await page.unroute('**/api/verification*');
 });
 
-test('what the browser keeps stands under the names of the family', async () => {
+test('browser storage uses the names of the family', async () => {
   await page.evaluate(() => localStorage.removeItem('aff'));
   await inside.set({
     Chats: '[{"a chat":"https://chat.example/#{key}"}]',
@@ -543,7 +543,7 @@ test('set-up says why it failed, may be tried again, and reloads the console aft
   await guest.close();
 });
 
-test('what was copied is shown, a key only by its ends', async () => {
+test('copied text is shown, a key only by its ends', async () => {
   await inside.open('personal');
   await page
     .locator('main')

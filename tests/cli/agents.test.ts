@@ -147,7 +147,7 @@ test('the model to begin with is one of those the agent is made for, else one th
   expect(modelFor(named('qwen'), [])).toBe('');
 });
 
-test('what is set up by hand leads to the same place', () => {
+test('settings made by hand lead to the same place', () => {
   for (const agent of agents) {
     const steps = setupSteps(agent, details);
     const words = steps.map(({ text }) => text).join('\n');

@@ -67,7 +67,7 @@ const sample = (more: Partial<Sample>): Sample => ({
   ...more,
 });
 
-test('what others disturbed is left out as long as there is better, failures are counted wherever they were', () => {
+test('disturbed rounds are left out while there are better ones, failures are counted everywhere', () => {
   const samples = [sample({ cpu: 10 }), sample({ cpu: 500, noise: 0.4, failed: 2 }), sample({ cpu: 12 })];
   const stats = statsOf(samples, [sample({ p50: 0.25, p99: 0.5 })]);
   expect(stats).toMatchObject({ cpuMicros: 11, addedP50: 0.75, addedP99: 1.5, requests: 150, failed: 2, noise: 0 });
@@ -103,7 +103,7 @@ test('a process has memory of its own and pages of files, and writes to files an
   expect(writtenIn('write_bytes: 1\n')).toBeNull();
 });
 
-test('what was written per request is the median, and unknown where no sample says it', () => {
+test('bytes written per request are the median, and unknown without a sample', () => {
   const at = (calls: number) => sample({ written: { calls, disk: 2 * calls } });
   expect(statsOf([at(3), at(9), at(4), sample({})], []).written).toEqual({ calls: 4, disk: 8 });
   expect(statsOf([sample({})], []).written).toBeNull();

@@ -157,7 +157,7 @@ test('a home folder that is not there is named, in words', () => {
   );
 });
 
-test('what was changed since is not undone, unless that is given up', async () => {
+test('later changes of a file keep its backup from being put back, unless they are given up', async () => {
   const path = put('.aider.conf.yml', existing.yaml);
   const aider = patchesOf(agents.find(({ name }) => name === 'aider') as Agent)[0] as AgentPatch;
   await write(aider);

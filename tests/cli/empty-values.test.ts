@@ -93,7 +93,7 @@ test('an address that came out empty is not this machine', async () => {
   await expect(runner.run(['channel', 'list', '--url', ''])).rejects.toMatchObject({ code: 'usage' });
 });
 
-test('what a limit was is lifted by a word', async () => {
+test('a limit is lifted by a word', async () => {
   await runner.run(['token', 'create', '--name', 'limited', '--models', 'gpt-4o', '--allow-ip', '10.0.0.1']);
   const read = async () => {
     const [token] = await runner.json<{ model_limits: string; allow_ips: string }[]>(['token', 'list']);

@@ -540,7 +540,7 @@ test('a folder that is named wins over the source’s own DATABASE_URL and over 
   ).rejects.toMatchObject({ code: 'database_address' });
 });
 
-test('what is neither is refused and writes nothing', async () => {
+test('a file of neither kind is refused and nothing is written', async () => {
   const file = join(dir, 'notes.txt');
   writeFileSync(file, 'hello');
   await expect(runner.run(['import', 'new-api', file, '--yes'])).rejects.toMatchObject({ code: 'import_failed' });

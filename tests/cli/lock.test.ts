@@ -28,7 +28,7 @@ await take();
 process.exit(0);
 `;
 
-test('of many that want the folder one has it, also after the one before died with it', async () => {
+test('one of many processes gets the folder, also after its former owner died with it', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'gateway-lock-'));
   const script = join(dir, 'worker.ts');
   await Bun.write(script, worker);

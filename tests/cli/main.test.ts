@@ -107,7 +107,7 @@ test('a bare --json takes no value, also behind a flag; fields are written with 
   expect(JSON.parse((await ranWith(['version', '--json=commit'])).out)).toEqual({ commit: 'source' });
 });
 
-test('with nothing to do it shows help in a pipe, and wherever nobody can press keys', async () => {
+test('without arguments it shows help in a pipe, and wherever nobody can press keys', async () => {
   const piped = await ranWith([]);
   expect([piped.out.split('\n')[0], piped.code]).toEqual(['Usage: gateway [options] [command]', 0]);
   const elsewhere = { GATEWAY_URL: 'http://127.0.0.1:9', GATEWAY_TOKEN: 'x', TERM: 'xterm' };
@@ -116,7 +116,7 @@ test('with nothing to do it shows help in a pipe, and wherever nobody can press 
   expect((await ranWith([], { isTty: true, env: { TERM: 'dumb' } })).out).toContain('Usage:');
 });
 
-test('what is wrong is said on standard error: in words, in colours, as JSON, in Chinese, with its stack', async () => {
+test('errors go to standard error: in words, in colours, as JSON, in Chinese, with their stack', async () => {
   const wrong = async (args: readonly string[], more = {}) => {
     const { out, err, code } = await ranWith(args, more);
     expect([out, code]).toEqual(['', 2]);

@@ -80,7 +80,7 @@ test('everything is made once; a second time says 0 changes and writes nothing',
   expect(JSON.parse(await runner.run(['option', 'get', 'GroupRatio']))).toMatchObject({ vip: 0.5, default: 1 });
 });
 
-test('what was exported changes nothing when it is applied', async () => {
+test('applying an exported file changes nothing', async () => {
   await runner.run(['apply', '-f', file]);
   await runner.run(['token', 'disable', 'ci', '--user', 'ann']);
   const exported = await runner.run(['export']);

@@ -101,7 +101,7 @@ test('the backups of another machine are listed by that machine', async () => {
   expect(said).toContain('/far/away.backup');
 });
 
-test('what only the machine itself may do is refused with these words', async () => {
+test('calls that only the machine itself may make are refused with these words', async () => {
   const local = (await api.send('GET', '/api/local/ledger/verify', undefined, root)).body;
   expect(local).toMatchObject({ success: false, code: 'local_only' });
 });

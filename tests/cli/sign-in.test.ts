@@ -202,7 +202,7 @@ test('nobody waits for a process that was killed while it renewed', async () => 
   expect(await accessToken(env, 'work', url)).toBe('a2');
 });
 
-test('of those who find a lock abandoned one at a time removes it, and one who was killed at that holds nobody up', async () => {
+test('one process at a time removes an abandoned lock, and one that was killed doing so holds nobody up', async () => {
   const lock = join(folder(), 'sign-in-work.json.lock');
   mkdirSync(folder(), { recursive: true });
   writeFileSync(lock, '2147483646');

@@ -44,7 +44,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-test('it says how the site is set up and how it does, and none of its names, addresses and secrets', async () => {
+test('a support file says how the site is set up and how it does, and none of its names, addresses and secrets', async () => {
   const text = await runner.run(['support', '--file', '-']);
   for (const words of [
     'RetryTimes                 4',
@@ -62,7 +62,7 @@ test('it says how the site is set up and how it does, and none of its names, add
   expect(text).not.toContain('SMTPToken');
 });
 
-test('it is written where that was asked for, for its owner alone, and over nothing', async () => {
+test('a support file is written where it was asked for, for its owner alone, and over nothing', async () => {
   const path = join(dir, 'bundle.txt');
   const shown = await runner.run(['support', '--file', path]);
   expect(readFileSync(path, 'utf8').split('\n')[0]).toBe(shown.split('\n')[0]);
@@ -81,7 +81,7 @@ test('at a terminal it is shown first and asked about', async () => {
   expect(existsSync(none)).toBe(false);
 });
 
-test('what others say is cleaned of keys, addresses, names and quotations', () => {
+test('words of others are cleaned of keys, addresses, names and quotations', () => {
   const names = new Map([['main', 'channel #7']]);
   for (const [words, clean] of [
     ['main: 401 Incorrect API key: sk-proj-abcdef123456', 'channel #7: 401 Incorrect API key: ***'],

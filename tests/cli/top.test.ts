@@ -48,7 +48,7 @@ const top: Top = {
   models: [{ ...quiet, name: 'gpt-4o\u001b[2J', requests_per_minute: 20, charged: 500_000 }],
 };
 
-test('what fails is said with when, how often, whose words, and who served in its place', () => {
+test('failures are shown with time, count, upstream’s words, and who served in their place', () => {
   expect(failureLine(failing, context('en'))).toBe(
     'batch: 106 failed since 2026-09-21 14:13 UTC, 104 served by primary: 401 Incorrect API key',
   );

@@ -105,7 +105,7 @@ test('an archive is unpacked, whatever its file is called now', async () => {
   expect(readFileSync(program, 'utf8')).toBe(build('v2', second));
 });
 
-test('what is not signed, not listed, or does not run changes nothing', async () => {
+test('an executable that is not signed, not listed, or does not run changes nothing', async () => {
   const before = readFileSync(program);
   const { privateKey: stranger } = generateKeyPairSync('ed25519');
   const [foreign] = publish({ gateway: build('v2', second) }, stranger);

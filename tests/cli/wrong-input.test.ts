@@ -75,7 +75,7 @@ test.each([
   expect(error.row.exit).toBe(2);
 });
 
-test('what was probably meant: providers and options by names that exist', async () => {
+test('a suggestion names the provider or option that was probably meant', async () => {
   const type = await failure(['channel', 'add', '--name', 'x', '--type', 'opnai', '--key-file', join(dir, 'key')]);
   expect(words(type, 'en')).toMatch(/--type opnai: did you mean openai\? There are: .*anthropic/);
   expect(words(type, 'en')).not.toContain('channel types');

@@ -90,7 +90,7 @@ test('the hours that cost too much are named with what they cost, once while it 
   expect((await preview('spend_high', { spend_limit: '21' })).count).toBe(0);
 });
 
-test('what is usual is the mean of the week before that hour', async () => {
+test('the usual spend of an hour is the mean of the week before it', async () => {
   for (let back = 14 * 24; back > 1; back--) await use(hour - back * hourSeconds, back === 30 ? 5_000_000 : 500_000);
   const { alerts } = await preview('spend_unusual');
   expect(alerts).toEqual([
@@ -212,13 +212,13 @@ test('a hit rate that halved is found on the day on which it did', async () => {
   expect((await preview('cache_halved')).count).toBe(0);
 });
 
-test('what is not kept says what it would say now', async () => {
+test('a rule whose past is not stored says what it would say now', async () => {
   await gateway.channel('http://127.0.0.1:1', { name: 'odd', models: 'never-priced' });
   expect(await preview('model_unpriced')).toMatchObject({ past: 'now', count: 1, alerts: [{ at: now }] });
   expect(await preview('disk_low', { disk_gb: '0' })).toMatchObject({ past: 'now', count: 0, alerts: [] });
 });
 
-test('what is not kept is looked at without what is added up of traffic and the log', async () => {
+test('a rule whose past is not stored is previewed without adding up traffic and log', async () => {
   const kinds = alertKindNames.filter((kind) => alertRule(kind).past === 'now');
   // None of them needs it…
   const usage = Object.keys(noUsage);
@@ -240,7 +240,7 @@ test('what is not kept is looked at without what is added up of traffic and the 
   for (const kind of kinds) expect((await preview(kind)).past, kind).toBe('now');
 });
 
-test('of more than can be shown the latest are read, and each day is counted', async () => {
+test('of more windows than can be shown the latest are read, and each day is counted', async () => {
   const id = await gateway.channel('http://127.0.0.1:1', { name: 'shaky' });
   for (let back = 1; back <= 167; back++)
     await gateway.rows(

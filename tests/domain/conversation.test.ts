@@ -87,7 +87,7 @@ test('a conversation of more questions and helpers than are named is added up wh
   expect(found.helpers.map(({ name }) => name)).not.toContain('h1');
 });
 
-test('what was given back of a request is no part of what its conversation cost', async () => {
+test('a refunded amount is not counted in the cost of its conversation', async () => {
   const store = createLedgerStore(database.raw);
   const failed = turn({ at: 200, quota: 20, names: { session: 's', prompt: 'q', subagent: 'a' } });
   store.apply([turn({ at: 100, quota: 10, names: { session: 's', prompt: 'q' } }), failed]);
@@ -113,7 +113,7 @@ test('a conversation that the user does not have, or that has no charged request
     await expect(conversations(session, user)).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('of several users with a conversation of that name, the one who began it last is meant', async () => {
+test('where several users have a conversation of a name, the latest one is meant', async () => {
   createLedgerStore(database.raw).apply([
     turn({ user: 2, at: 86_400 * 20, quota: 7, names: { session: 's' } }),
     turn({ user: 1, at: 86_400 * 10, quota: 5, names: { session: 's' } }),

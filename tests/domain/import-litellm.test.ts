@@ -358,7 +358,7 @@ describe('prices', () => {
     for (const member of ['input_cost_per_second', 'input_cost_per_token_priority', 'mode', 'toString'])
       expect(isPriceMember(member), member).toBe(false);
   });
-  test('of several rows under one name the dearest counts, token by token', () => {
+  test('where several rows share a name the dearest counts, token by token', () => {
     const price = (input: number, output: number, more: Row = {}) =>
       statedPrice({ input_cost_per_token: input, output_cost_per_token: output, ...more }) as Price;
     const both = dearestPrice([

@@ -105,7 +105,7 @@ describe.each(Object.entries(versions))('%s', (_version, schema) => {
   });
 });
 
-test('what holds nothing is not named', () => {
+test('an empty table is not named', () => {
   const row = {
     discord_id: '',
     remark: null,
@@ -176,7 +176,7 @@ test('the account of a channel of Cloudflare comes along, the fixed user of one 
   expect(found).toMatchObject([{ what: 'channels.config.user_id', rows: 1 }]);
 });
 
-test('what is left of bought plans is summed up', () => {
+test('remaining days of bought plans are summed up', () => {
   const plan = { user_id: 2, amount_total: 50_000_000, amount_used: 1000, status: 'active', end_time: 2000 };
   const [found] = losses(sourceOf({ user_subscriptions: [plan, { ...plan, end_time: 500 }] }), 1000);
   expect(found).toMatchObject({ rows: 2, quota: 49_999_000 });

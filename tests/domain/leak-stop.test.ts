@@ -83,7 +83,7 @@ test.each([
   expect(await look()).toBe(0);
 });
 
-test('what is older than fourteen days is not what is usual', async () => {
+test('usage older than fourteen days does not count as usual', async () => {
   const { id } = await gateway.token();
   spend(id, 50 * dollars, now - 15 * 24 * hour);
   spend(id, 6 * dollars, now);

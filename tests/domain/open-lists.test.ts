@@ -110,7 +110,7 @@ test('control characters in a name are refused, in open lists and in others', as
   }
 });
 
-test.each(['not JSON', '{"a":', '', 'null', '5'])('what is no list is refused: %s', async (list) => {
+test.each(['not JSON', '{"a":', '', 'null', '5'])('a value that is not a list is refused: %s', async (list) => {
   await expect(propose(list)).rejects.toMatchObject({ code: 'params_invalid' });
 });
 

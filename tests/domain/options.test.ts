@@ -175,7 +175,7 @@ test('a secret is sealed at rest, never listed, kept by an empty save, forgotten
   expect(options.get('SMTPToken')).toBe('');
 });
 
-test('what is stored is spelt so that every reader can parse it', async () => {
+test('options are stored in a spelling that every reader can parse', async () => {
   const { options } = gateway.services;
   await options.set('claude.model_headers_settings', '', 100);
   await options.set('Chats', ' ', 100);

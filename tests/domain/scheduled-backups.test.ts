@@ -101,7 +101,7 @@ test('files of others in the folder stay', async () => {
   expect(files()).toContain('mine.backup');
 });
 
-test('what is damaged on its way is no backup: the old ones stay, it is said, and tried again', async () => {
+test('a backup that was damaged on its way does not count: the old ones stay, the reason is shown, and it is tried again', async () => {
   await gateway.option('backup_setting.every_hours', '1');
   await gateway.option('backup_setting.keep', '1');
   await tickAt(0);

@@ -54,7 +54,7 @@ const ratiosProposed = async () =>
   (await proposed()).changes.filter(({ key }) => key === 'ModelRatio').map(({ name, after }) => [name, after]);
 const inForce = () => JSON.parse(gateway.services.options.text('ModelRatio')) as Record<string, number>;
 
-test('what is applied is what was seen: a list that was read anew since is looked at again', async () => {
+test('only the list that was seen is applied: one that changed since is looked at again', async () => {
   await tick();
   const { at } = await proposed();
   now += 6 * hourMs;
@@ -164,7 +164,7 @@ test('it changes no price, and what moves threefold is held back', async () => {
   expect(inForce()).toEqual({ a: 1, b: 2, far: 1 });
 });
 
-test('what is applied by name is in force, and the rest still waits', async () => {
+test('a price that is applied by name is in force, and the rest still waits', async () => {
   await tick();
   const { version } = await gateway.services.proposals.apply({ source: 'list', names: ['a'] }, 100, 'root');
   expect(inForce()).toEqual({ a: 1.2, b: 2, far: 1 });

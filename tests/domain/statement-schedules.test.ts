@@ -91,7 +91,7 @@ test('on the first of the month the month before is mailed, in the language of w
   expect(body.data).toMatchObject({ statement: { month: '2026-11', name: 'ann', total: { quota: 1_000_000 } } });
 });
 
-test('it is mailed once: however often one looks, with two at once, after a restart, and on later days', async () => {
+test('a statement is mailed once: however often one looks, with two at once, after a restart, and on later days', async () => {
   await plan({ every: 'month' });
   clock.now = at('2026-12-01T02:00:00');
   const { services, database } = api.gateway;
@@ -260,7 +260,7 @@ test('the statement of a key has a link that opens it', async () => {
   expect(body.data).toMatchObject({ statement: { of: 'token', name: 'k', total: { quota: 1_000_000 } } });
 });
 
-test('what is planned for somebody who is gone is forgotten, and nobody is told each month', async () => {
+test('a schedule for a deleted user is forgotten, and nobody is told each month', async () => {
   const eve = await api.addUser('eve', 1);
   await plan({ every: 'month' });
   await plan({ every: 'month' }, eve.headers);
@@ -284,7 +284,7 @@ test('a month without charges sends no mail', async () => {
   expect((await listed(carol))[0]?.state).toBe('empty');
 });
 
-test('what was not sent while it was paused is not sent later', async () => {
+test('statements of periods that ended while paused are not sent later', async () => {
   const { data } = await plan({ every: 'month' });
   const path = `/api/statement/schedule/${data.id}`;
   expect((await api.send('PUT', path, { paused: true }, ann.headers)).body.success).toBe(true);

@@ -98,7 +98,7 @@ test('a group pays as often as its ratio says, one that is not named pays once',
   expect(await requested()).toBe('73.00');
 });
 
-test('what cannot be topped up is said in data', async () => {
+test('a top-up below the least amount, or without a payment service, is refused by words in data', async () => {
   await api.gateway.option('MinTopUp', '5');
   expect(await post('/api/user/amount', { amount: 4 })).toMatchObject({ message: 'error', data: '充值数量不能小于5' });
   await api.gateway.option('Price', '0');

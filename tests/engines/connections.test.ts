@@ -112,7 +112,7 @@ test.each([
   expect([found.code, found.params.detail, isConnectionLost(error)]).toEqual([meaning, words, lost]);
 });
 
-test('what is an error of ours stays, and one without words has its code', () => {
+test('our own errors stay, and one without words has its code', () => {
   const own = new AppError('not_found', { what: 'x' });
   expect([errorFor(own, place), isConnectionLost(own), isConnectionLost(null), isConnectionLost('ECONNRESET')]).toEqual(
     [own, false, false, false],

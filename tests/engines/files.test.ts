@@ -79,7 +79,7 @@ test('space is given back, and a copy is the same', async () => {
   await copy.close();
 });
 
-test('of copies before migrations the two newest stay, and nothing half-made', async () => {
+test('the two newest copies before migrations stay, and nothing half-made', async () => {
   const backups = join(dir, 'backups');
   mkdirSync(backups);
   for (const [index, name] of ['before-0002-from-0001.backup', 'before-0003-from-0002.db', 'other.backup'].entries()) {

@@ -90,7 +90,7 @@ function shownBy(seen: Set<string>): (value: unknown) => string {
     );
 }
 
-test('what is answered is what a person has read', () => {
+test('repositories return the recorded rows', () => {
   const shown = shownBy(new Set());
   const lines = (walks[0]?.received ?? []).flatMap(({ call, requested, answered }) => [
     `${call}(${requested.map(shown).join(', ')})`,

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-test.each(seeds)('what is hidden is paid: seed %d', { timeout: 3_600_000 }, async (seed) => {
+test.each(seeds)('hidden work is paid for: seed %d', { timeout: 3_600_000 }, async (seed) => {
   const random = randomOf(seed);
   const names = Object.keys(operations);
   const faults = new Map<string, number>();

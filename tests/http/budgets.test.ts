@@ -52,7 +52,7 @@ test.each([
   expect(await call('budget.list', {})).toEqual([]);
 });
 
-test('what a single request may take is set in tokens, has no use and no zone, and a reset of it changes nothing', async () => {
+test('the limit of a single request is set in tokens, has no use and no zone, and a reset of it changes nothing', async () => {
   const made = await set({ window: 'request', amount: 32_000, zone: 'Asia/Shanghai' });
   expect(made).toMatchObject({ window: 'request', unit: 'tokens', amount: 32_000, used: 0, resets: null, zone: '' });
   expect(await call('budget.reset', { id: 1 })).toMatchObject({ used: 0, window_at: null });

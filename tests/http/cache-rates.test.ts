@@ -116,7 +116,7 @@ test('a user reads his own, and not which channel served', async () => {
   expect((await api.send('GET', '/api/log/cache', undefined, ann.headers)).body.success).toBe(false);
 });
 
-test('what rows say that misses cost is added up', async () => {
+test('the costs of misses that rows state are added up', async () => {
   const [row] = await api.gateway.rows<{ id: number; other: string }>(
     "SELECT id, other FROM logs WHERE model_name = 'gpt-4o'",
   );
@@ -185,7 +185,7 @@ test('where the log cannot be read, other alerts are told, and it is tried again
   expect(await open()).toContain('cache_halved');
 });
 
-test('of a long log some rows are read, which say nearly the same and that they are estimates', async () => {
+test('cache rates of a long log come from some of its rows, are nearly the same, and say that they are estimates', async () => {
   const { database } = api.gateway;
   const { rates: ratesOf } = createCacheRatesRepository(database);
   const begin = noon - 90 * day;

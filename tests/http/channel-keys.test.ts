@@ -91,7 +91,7 @@ test('with a key of its own it goes anywhere, and the stored one is gone', async
   expect(thief.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer sk-my-own', 'Bearer sk-my-own']);
 });
 
-test('what leads nowhere else is changed without the key', async () => {
+test('a change that does not move the address needs no key', async () => {
   const wanted = {
     id,
     name: 'renamed',

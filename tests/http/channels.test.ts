@@ -226,7 +226,7 @@ test('trouble disables a channel only where it should, with reason and time; a p
   expect((await list())[0]?.status).toBe(1);
 });
 
-test('what is known of a model is explained: at a provider, at a channel that calls it otherwise, by the operator’s rules', async () => {
+test('explain shows the rules of a model: at a provider, at a channel with another name for it, and the operator’s own', async () => {
   const explain = async (query: string) => (await call('GET', `/api/models/explain?${query}`)).data as Explained;
   interface Explained {
     readonly upstream_model: string;

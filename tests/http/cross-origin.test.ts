@@ -98,7 +98,7 @@ test('answers, streams and every kind of refusal can be read', async () => {
   }
 });
 
-test('what a cookie opens is for this site’s own pages', async () => {
+test('a cookie opens only this site’s own pages', async () => {
   for (const path of [
     '/api/status',
     '/api/user/self',

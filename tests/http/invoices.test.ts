@@ -71,7 +71,7 @@ test('a payment makes an invoice that says seller, buyer, tax and what was paid'
   });
 });
 
-test('what is changed later leaves an invoice as it was made', async () => {
+test('a later change leaves an invoice as it was made', async () => {
   const trade = await pay(alice.id);
   const before = await invoiceOf(trade);
   await api.gateway.option('invoice.seller_name', 'Other Ltd.');

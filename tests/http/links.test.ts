@@ -102,7 +102,7 @@ test('each opening is counted, and a link that opens nothing counts none', async
   expect(await row()).toMatchObject({ opened: 2, state: 'revoked' });
 });
 
-test('what was guessed, cut or taken from the list opens nothing', async () => {
+test('a guessed, cut or listed link opens nothing', async () => {
   const { data: made } = await create({ invoice: number });
   const secret = secretOf(made);
   const [stored] = await api.gateway.rows<{ secret_hash: string }>(

@@ -104,7 +104,7 @@ test('each kind of value is counted, and channels have their names', async () =>
   expect(answer.facets.find(({ by }) => by === 'channel')?.values).toEqual([{ value: '7', name: 'main', count: 8 }]);
 });
 
-test('what is chosen narrows everything but its own kind', async () => {
+test('a chosen filter narrows all facets but its own', async () => {
   const answer = await read(`/api/log/facets?${range}&status=failed&model_name=gpt-4o`);
   expect(answer).toMatchObject({ total: 2, errors: 2 });
   expect(valuesOf(answer, 'status')).toEqual({ succeeded: 2, retried: 2, failed: 2, refused: 1 });
@@ -150,7 +150,7 @@ test('a status that does not exist is refused by its name', async () => {
   expect(body.message).toContain('status');
 });
 
-test('of many rows some are looked at; rare failures are all counted', async () => {
+test('facets of many rows come from a sample; rare failures are all counted', async () => {
   const { database, services } = api.gateway;
   const many = 30_000;
   for (let first = 0; first < many; first += 1000)

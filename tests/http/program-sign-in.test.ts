@@ -252,7 +252,7 @@ test('ten wrong codes of a user end the guessing for a while', async () => {
   expect((await look(again.user_code)).success).toBe(true);
 });
 
-test('what one person decided no other decides again, and of two who approve at once one does', async () => {
+test('a code that one person decided stays decided, and one of two who approve at once decides', async () => {
   const bob = await api.addUser('bob', 1);
   const denied = (await begin()).words;
   await decide(denied.user_code, false);

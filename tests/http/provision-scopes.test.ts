@@ -94,7 +94,7 @@ test("keys of other users need the scope over users, one's own do not", async ()
   expect((await api.send('GET', '/api/token/?p=0&size=10', undefined, ann.headers)).body.data).toHaveLength(1);
 });
 
-test('what changes nothing leaves no row in the audit trail', async () => {
+test('an apply without changes leaves no row in the audit trail', async () => {
   const trail = async () =>
     ((await api.send('GET', '/api/audit/?page_size=50', undefined, root.headers)).body.data as { total: number }).total;
   const [made] = (await api.send('POST', '/api/channel/', { type: 1, name: 'c', key: 'k', models: 'm' }, root.headers))

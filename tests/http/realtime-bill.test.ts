@@ -112,7 +112,7 @@ test('where the upstream does not say, what was delivered is counted: words, sou
   expect(JSON.parse(log?.other ?? '')).toMatchObject({ audio_input: 20, audio_output: 60 });
 });
 
-test('what the account of the upstream has left is not said, and words of that name pass', async () => {
+test('the remaining limits of the upstream’s account are hidden, and words of the same name pass', async () => {
   const said = '"rate_limits.updated"';
   upstream.script({
     answer(answer) {
@@ -362,7 +362,7 @@ test('where answers begin unasked, the session gets its output limit before the 
   expect(await row()).toMatchObject({ quota: 0 });
 });
 
-test('what costs as much as there is goes on, one quota more ends it', async () => {
+test('a turn that costs as much as there is goes on, one quota more ends it', async () => {
   await gateway.option('ModelRatio', JSON.stringify({ [model]: 1 }));
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(8000, 0)) });
   const { send, untilEvent, closed, received } = await converse(await poorKey(8000));

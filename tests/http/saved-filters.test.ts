@@ -34,7 +34,7 @@ test('a filter is kept per user and table, replaced by its name, and removed', a
   expect(await list('logs')).toEqual([]);
 });
 
-test('what is no filter is refused, and there is an end', async () => {
+test('a malformed filter is refused, and the number of filters is bounded', async () => {
   expect((await save('nowhere', 'a', '')).success).toBe(false);
   expect((await save('logs', ' ', '')).message).toBe('请输入名称');
   expect((await save('logs', 'x'.repeat(41), '')).success).toBe(false);

@@ -73,7 +73,7 @@ test('an address of mail is one address in any case, also as a username', async 
   }
 });
 
-test('what a validator finds is said in the caller’s language', async () => {
+test('validator findings are in the caller’s language', async () => {
   expect((await ask('PUT', '/api/user/', { id: plainId, quota: 1.5 })).message).toBe('无效的参数：quota 必须是整数');
   expect((await ask('PUT', '/api/user/', { id: plainId, quota: 1.5 }, root, 'en')).message).toBe(
     'Invalid parameters: quota must be a whole number',
@@ -130,7 +130,7 @@ test.each<readonly [string, string]>([
   ['gemini.supported_imagine_models', '[1]'],
 ])('%s is not %s', (key, value) => refuses('option_invalid', 'PUT', '/api/option/', { key, value }));
 
-test('what fits is kept', async () => {
+test('fitting values are kept', async () => {
   await set('ContextTiers', '{"x":[{"above":200000,"input":2,"output":1.5}]}');
   await set('Chats', '[{"a":"https://chat.example/#{key}"}]');
   await set('claude.model_headers_settings', '{"claude":{"anthropic-beta":["a","b"],"x-one":"1"}}');

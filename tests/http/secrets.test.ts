@@ -57,7 +57,7 @@ async function plant() {
 }
 const found = (text: string, ours: readonly string[]): string[] => ours.filter((secret) => text.includes(secret));
 
-test('what is planted is found in no answer, error, file, log or document', async () => {
+test('planted secrets are found in no answer, error, file, log or document', async () => {
   await plant();
   const token = (await api.send('POST', '/api/token/', { name: 'laptop' }, root)).body.data as { key: string };
   const secrets = Object.values(planted);
@@ -94,7 +94,7 @@ test('options show that a secret is set and never what it is', async () => {
   for (const [key] of options) expect(rows.find((row) => row.key === key)).toMatchObject({ value: '', is_set: true });
 });
 
-test('what is planted is found in no backup, nor in one that was restored', async () => {
+test('planted secrets are found in no backup, nor in a restored one', async () => {
   await plant();
   const key = ((await api.send('POST', '/api/token/', { name: 'laptop' }, root)).body.data as { key: string }).key;
   const access = (await api.send('POST', '/api/user/token', {}, root)).body.data as string;

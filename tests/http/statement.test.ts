@@ -264,7 +264,7 @@ test('a user divides his own month alone', async () => {
   expect((await api.send('GET', '/api/statement/shares?by=month', undefined, root)).body.success).toBe(false);
 });
 
-test('what was given back lowers the share and the statement of the project whose request failed, and no other', async () => {
+test('a refund lowers the share and the statement of its own project, and no other', async () => {
   const { annA } = await withLabels();
   const before = { web: await get(`project=web&${sept}`), app: await get(`project=app&${sept}`) };
   const [charged] = await api.gateway.rows<{ request_id: string; channel_id: number; quota: number }>(
@@ -349,7 +349,7 @@ test('the owner of the machine gets the own statement without a number', async (
   expect(statement).toMatchObject({ of: 'user', name: 'tester', lines: [] });
 });
 
-test('what failed and was given back lowers the bill of its user, key and tag, and of no other', async () => {
+test('a refund of a failed request lowers the bill of its user, key and tag, and no other', async () => {
   const { gateway } = api;
   const before = { ann: await get(`user=${ann.id}`), bob: await get(`user=${bob.id}`) };
   const [charged] = await gateway.rows<{ request_id: string; token_id: number; channel_id: number; quota: number }>(

@@ -107,7 +107,7 @@ test('the right to edit the model ratios includes resetting them, and nothing el
   expect((await api.send('POST', '/api/option/rest_model_ratio', {}, noop)).body.code).toBe('role_too_low');
 });
 
-test('of the key of Telegram’s bot only the number in front is shown', async () => {
+test('of a Telegram bot’s key only the number in front is shown', async () => {
   expect(await status()).toMatchObject({ telegram_bot_id: '' });
   await api.gateway.option('TelegramBotToken', '4711:secret');
   expect(await status()).toMatchObject({ telegram_bot_id: '4711' });

@@ -60,7 +60,7 @@ test('when and from where a user was seen last follows from logins and keys', as
   expect((await get(ann.id, root)).data).toMatchObject({ last_seen_time: later, last_ip: '10.0.0.7' });
 });
 
-test('what a low balance is follows from the user’s own setting, or from the site’s', async () => {
+test('the threshold of a low balance comes from the user’s own setting, or from the site’s', async () => {
   expect((await get(ann.id, root)).data).toMatchObject({ low_balance_below: 1000 });
   await api.send(
     'PUT',

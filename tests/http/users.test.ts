@@ -182,7 +182,7 @@ test.each([
   });
 });
 
-test('what manage may do, it does at once', async () => {
+test('actions of manage take effect at once', async () => {
   const manage = async (id: number, action: string, headers = admin) =>
     (await api.send('POST', '/api/user/manage', { id, action }, headers)).body;
   expect(await manage(plainId, 'disable')).toMatchObject({ success: true, data: { role: 1, status: 2 } });

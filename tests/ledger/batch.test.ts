@@ -39,7 +39,7 @@ test('a settlement that comes again is a duplicate and writes nothing, one for a
   expect(decide([settle('a', 1, 11)], ends())).toMatchObject({ results: [{ status: 'conflict' }], written: nothing });
 });
 
-test('what was settled for the time being is settled once more, and for the time being only once', () => {
+test('an interim settlement is settled once more, and interim only once', () => {
   const final = decide([settle('a', 1, 25)], ends({ provisional: 1 }));
   expect(final.results).toEqual([{ status: 'done' }]);
   expect(final.written).toContain(finalRef('a'));

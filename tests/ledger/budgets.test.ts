@@ -61,7 +61,7 @@ test('a request that a crash left open counts in the budgets that its hold names
   expect(uses().map(([, , used]) => used)).toEqual([50, 1, 30]);
 });
 
-test('what is refunded is used no more, in the window that it was settled in', () => {
+test('a refund lowers use in the window of its settlement', () => {
   store.apply([{ ...settle('a', 1, 30), budgets: parts }]);
   const { events } = store.apply([refund('a', 1, 20)]);
   expect(uses()).toContainEqual([1, 7200, 10]);
@@ -73,7 +73,7 @@ test('what is refunded is used no more, in the window that it was settled in', (
   expect(uses()).toContainEqual([1, 7200, 10]);
 });
 
-test('what is refunded is given back to the budgets of all labels of its key, and of no other label', () => {
+test('a refund goes back to the budgets of all labels of its key, and of no other label', () => {
   books.raw.exec("UPDATE tokens SET labels = 'red,blue' WHERE id = 1; UPDATE tokens SET labels = 'green' WHERE id = 2");
   const insert = books.raw.prepare(
     "INSERT INTO budgets (id, holder, subject, period, unit, amount, created_at, updated_at) VALUES (?, 'label', ?, 'day', 'money', 1000, 1, 1)",

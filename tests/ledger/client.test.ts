@@ -118,7 +118,7 @@ test('a command that the disk refused is a failure of storage, whatever the answ
   });
 });
 
-test('what the books turn down after it was acknowledged is told and counted', () => {
+test('a bill that the books reject after it was acknowledged is reported and counted', () => {
   const port: LedgerPort = { postMessage: () => undefined, onmessage: null };
   const client = createLedgerClient(port);
   const told: string[] = [];

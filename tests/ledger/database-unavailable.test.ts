@@ -39,7 +39,7 @@ const content: Line = {
     statements.map(({ text }) => ({ rows: [{ epoch: 1, seq: 1 }], command: text === 'COMMIT' ? 'COMMIT' : '' })),
 };
 
-test('it is away from the first connection that fails until one succeeds, and the operator is notified of both once', async () => {
+test('the database counts as away from the first connection that fails until one succeeds, and the operator is notified of both once', async () => {
   let gone = true;
   const { store, messages } = storeOver(async () => {
     if (gone) throw rejected();
@@ -53,7 +53,7 @@ test('it is away from the first connection that fails until one succeeds, and th
   expect([store.unavailable(), messages]).toEqual([false, ['connect ECONNREFUSED 10.0.0.5:5432', 'again']]);
 });
 
-test('it is away while it leaves a transaction without an answer', async () => {
+test('the database counts as away while a transaction has no answer', async () => {
   const gate = Promise.withResolvers<Line>();
   const { store, clock } = storeOver(() => gate.promise);
   const probe = store.probe();

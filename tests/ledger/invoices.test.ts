@@ -93,7 +93,7 @@ test('two refunds of one order in a batch leave what they are in all', async () 
   expect(await state.violations()).toEqual([]);
 });
 
-test('what was spent is not given back, and takes no number', async () => {
+test('spent quota cannot be refunded, and takes no invoice number', async () => {
   await orders('a1');
   expect(await said(paid('a1'), settle('r', 1, 500))).toEqual(['done', 'done']);
   expect(await said(refunded('a1', 730, 0))).toEqual(['refused']);

@@ -103,7 +103,7 @@ test('a thousand that wait are applied at once, in slices', async () => {
   expect(postings()).toHaveLength(1000);
 });
 
-test('what is not journaled finds everything before it in the tables', async () => {
+test('a command outside the journal finds everything before it in the tables', async () => {
   const { books, execute, postings, events } = await opened();
   await execute(settle('a', 1, 1500));
   expect(await execute(grant('more', 1, 600))).toEqual(done);
@@ -134,7 +134,7 @@ test('a repetition of what waits is answered by the tables', async () => {
   expect(invalid.map((result) => 'status' in result && result.status)).toEqual(['refused', 'refused', 'refused']);
 });
 
-test('what the tables turn down after it was acknowledged is reported', async () => {
+test('a settlement that the tables reject after it was acknowledged is reported', async () => {
   const { execute, time, rejected, postings } = await opened();
   await execute(settle('a', 1, 5));
   await time.advance(250);
@@ -316,7 +316,7 @@ test('readers see what was acknowledged before they came; those that come one af
   expect(flushed).toEqual(['first true 0', 'second true 1', 'third true 2', 'fourth true 2']);
 });
 
-test('what the schema turns down stops paid work by its name, and the next start goes on without it', async () => {
+test('a row that the schema rejects stops paid work by its name, and the next start goes on without it', async () => {
   const folder = diskFolder('journaled');
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'gateway.db');

@@ -50,7 +50,7 @@ test('of an ample balance what a key at work needs while a lease lasts is leased
   expect(requested).toEqual([{ account: 7, token: 0, amount: 1 + work / 2 }]);
 });
 
-test('of a balance that is not ample only what was used is leased ahead', () => {
+test('of a balance that is not ample only recent use is leased ahead', () => {
   lent(false, false);
   spent(40);
   uses.cleanup();
@@ -122,7 +122,7 @@ test('where another node waits for an account no floor is leased of it', () => {
   expect(uses.floorOf(7, 100)).toBe(100 + work + work / 2);
 });
 
-test('what was spent in this span or in the one before is forecast; what was spent longer ago is not', () => {
+test('use of this span and of the one before is forecast, older use is not', () => {
   spent(40);
   expect(uses.expectedOf(7)).toBe(40);
   at += spanMs;
@@ -180,14 +180,14 @@ test('of a small balance nothing is leased ahead, and what a request leaves goes
   expect([requested, back]).toEqual([[], ['account 7']]);
 });
 
-test('what was idle for a span is returned', () => {
+test('a lease that was idle for a span is returned', () => {
   lent();
   at += spanMs;
   uses.cleanup();
   expect([requested, back]).toEqual([[], ['account 7']]);
 });
 
-test('what was used under a number that the node has lost is no forecast under the next', async () => {
+test('use under a lost lease number is no forecast under the next', async () => {
   const moves: LeaseMove[] = [];
   let epoch = 1;
   const leaseStore = createLocalLeaseStore();

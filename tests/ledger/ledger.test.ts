@@ -188,7 +188,7 @@ test('an end that owes nothing gives back what recovery charged', () => {
   expect(broken()).toEqual([]);
 });
 
-test('what the balance could not pay of a recovered request is paid back before it', () => {
+test('the unpaid part of a recovered request is paid back before its balance', () => {
   const store = createLedgerStore(database.raw);
   store.nextEpoch();
   store.apply([grant('g', 1, 10), checkpoint('r', 1, 20)]);

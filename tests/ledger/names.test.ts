@@ -95,7 +95,7 @@ test(`a user's new names of a day are kept up to ${newNamesADay}; known ones, ot
   ]);
 });
 
-test('what a rollback took away is learnt again', () => {
+test('names that a rollback took away are learnt again', () => {
   const store = createLedgerStore(database.raw);
   database.raw.exec(
     "CREATE TRIGGER stops BEFORE INSERT ON logs WHEN NEW.request_id = 'bad' BEGIN SELECT RAISE(ABORT, 'no'); END",

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-test('what is owed is kept in order until it is removed, and numbers are never given again', () => {
+test('owed rows stay in order until they are removed, and numbers are never given again', () => {
   const outbox = openOutboxFile(file);
   expect(outbox.insert([settle('a', 1, 10), settle('b', 1, 20)])).toEqual([1, 2]);
   expect(outbox.after(0, 1).map(({ command }) => JSON.parse(command).ref)).toEqual(['a']);
@@ -132,7 +132,7 @@ test('an outbox that is no database at all is set aside, and the node starts wit
   outbox.close();
 });
 
-test('what is not damage is no reason to set anything aside', () => {
+test('a file that is not damaged is not set aside', () => {
   const first = openOutboxFile(file);
   first.insert([settle('a', 1, 10)]);
   expect(() => openOutboxFile(file, undefined, () => expect.unreachable())).toThrow(

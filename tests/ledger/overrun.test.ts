@@ -36,7 +36,7 @@ const unpaid = async (id: number) =>
 const balance = (id: number) => state.balance(id);
 const each = <Value>(...values: readonly Promise<Value>[]) => Promise.all(values);
 
-test('what a settlement costs beyond the balance goes to overrun; the user stops at 0 and the log says both', async () => {
+test('a settlement beyond the balance goes to overrun; the user stops at 0 and the log says both', async () => {
   await apply(grant('g', 1, 1010));
   const { results, events } = await state.apply(settle('r', 1, 1013));
   expect(results).toEqual([{ status: 'done' }]);
@@ -90,7 +90,7 @@ test('a settlement for an account that is not there is kept, by overrun', async 
   expect(await balance(Account.overrun)).toBe(-40);
 });
 
-test('what the house pays leaves the balance alone, whatever it is, and is counted as used', async () => {
+test('self-use leaves the balance alone, whatever it costs, and counts as used', async () => {
   await apply(grant('g', 1, 10));
   const { events } = await state.apply({ ...settle('r', 1, 40), house: true });
   expect(events).toEqual([]);

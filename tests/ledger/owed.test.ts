@@ -26,7 +26,7 @@ const state = async () => {
   return { database, store };
 };
 
-test('what is owed goes to the next place when the first is full, and is settled once whatever of it was written before', async () => {
+test('owed rows go to the next place when the first is full, and are settled once whatever of them was written before', async () => {
   const { database, store } = await state();
   const places = [{ dir: join(dir, 'not there'), name: 'gateway.owed-' }, place('other')];
   const [path = ''] = await writePending(places, '1', [settle('a', 1, 10), settle('b', 1, 20), reserve('c', 1, 5)]);
@@ -99,7 +99,7 @@ test('where there is no room, lines take the blocks of reserved files, whole lin
   await database.close();
 });
 
-test('what the reserved files do not hold goes to the next place', async () => {
+test('rows beyond the reserved files go to the next place', async () => {
   const length = `${JSON.stringify(settle('a', 1, 10))}\n`.length;
   const places = [fullPlace('full', length), place('other')];
   const paths = await writePending(
@@ -148,7 +148,7 @@ test('a folder on a disk of its own takes them where the first takes none', asyn
   expect(paths).toEqual([join(dir, 'other', 'gateway.owed-1.jsonl')]);
 });
 
-test('what is set aside follows the requests under way and is made again when it was taken', async () => {
+test('reserved space follows the requests under way and is made again when it was taken', async () => {
   const outbox = { ...place('own'), reserve: 'gateway.reserve-' };
   const printed: string[] = [];
   let open = 0;

@@ -64,7 +64,7 @@ test('a top-up that pays overrun back counts whole', async () => {
   expect(await paidIn()).toEqual([300, 0]);
 });
 
-test('what is given back of an order counts as paid in no more, of that order alone', async () => {
+test('a refunded part of an order no longer counts as paid in, of that order alone', async () => {
   await state.addOrder('a', 1, 300);
   await state.addOrder('b', 1, 50);
   const order = { tradeNo: 'a', refunded: 365, before: 0, invoice: null };

@@ -246,7 +246,7 @@ test('who loses a collision tries again with the same number, six times at most'
   expect(took().filter((line) => line.includes('[3,1,')).length).toBe(1);
 });
 
-test('what cannot be kept beside the node is not committed', async () => {
+test('a commit whose rows cannot be kept beside the node does not happen', async () => {
   const quiet = { discard: () => undefined, since: () => [], markResent: () => undefined, marks: () => [] };
   const { store, rows, took, outcome } = bench({
     acknowledged: {
@@ -261,7 +261,7 @@ test('what cannot be kept beside the node is not committed', async () => {
   expect(rows.get(1)?.seq).toBe(0);
 });
 
-test('what the server lost of earlier starts is sent again, and that is noted', async () => {
+test('rows of earlier starts that the server lost are sent again, and that is noted', async () => {
   const marks: SeqMark[] = [
     { epoch: 7, run: 'former', seq: 3 },
     { epoch: 8, run: 'run 1', seq: 0 },

@@ -102,7 +102,7 @@ test('an answer to an earlier recall does not make a balance used up', async () 
   expect(answered).toBe('exhausted');
 });
 
-test('what is returned after a refusal serves the next request at once', async () => {
+test('quota returned after a refusal serves the next request at once', async () => {
   const { books: state, ask, pass } = asking([]);
   const answers: LeaseAnswer[] = [];
   const request = () => void ask().then((answer) => answers.push(answer));
@@ -205,7 +205,7 @@ test('a balance that is used up is said to be that, and only the balance is reca
   expect(recalls).toEqual([[0, false]]);
 });
 
-test('what was granted in full and has been taken back is asked for again, and is not used up', async () => {
+test('a lease that was granted in full and taken back is asked for again, and is not used up', async () => {
   const { answer, recalls, pass } = askingForKey({ granted: 10, tokenGranted: 10 });
   await pass(3000);
   expect(await answer).toBe('elsewhere');
@@ -278,7 +278,7 @@ function carried() {
   return { leases, reach: connect, works, moves };
 }
 
-test('what is given back is out of reach before the books are asked, stays so when they fail, and goes back with the next', async () => {
+test('returned quota is out of reach before the books are asked, stays so when they fail, and goes back with the next', async () => {
   const { leases, reach: connect, works, moves } = carried();
   leases.begin(1);
   connect.set('account', 30);
@@ -292,7 +292,7 @@ test('what is given back is out of reach before the books are asked, stays so wh
   expect(moves.map((one) => one.sent)).toEqual([sent, sent]);
 });
 
-test('what was granted under a number that the node has lost is not in reach under the next', async () => {
+test('quota granted under a lost lease number is out of reach under the next', async () => {
   const { leases, reach: connect, works, moves } = carried();
   leases.begin(1);
   const missing = () => ({ account: 10 - (connect.get('account') ?? 0), token: 0 });

@@ -156,7 +156,7 @@ test('an outbox that cannot be read for a moment is a failure of storage, and is
   expect([results, balanceOf(database.raw, -2)]).toEqual([['done'], 10]);
 });
 
-test('what a node had kept when it died is sent by its next start', async () => {
+test('a node’s next start sends what its dead predecessor had kept', async () => {
   const first = engineOver(distant(() => 'away'));
   for (let n = 0; n < 5; n++) first.submit(settle(`r${n}`, 1, 1));
   await expect.poll(() => first.results.length).toBe(5);
@@ -311,7 +311,7 @@ test('nothing more is sold while neither the books nor the outbox take what is o
 });
 
 test.each(['with room on the disk', 'with a full disk'])(
-  'what the books have forgotten is sent again until they have it, grants as well, %s',
+  'commands that the books have forgotten are sent again until they have them, grants as well, %s',
   async (disk) => {
     let gone = true;
     const full = { ...files.outbox, keep: (): number[] => raise(new Error('the disk is full')) };

@@ -106,7 +106,7 @@ test('section 8: changes that commit out of the order of their numbers are repor
   expect((await check()).keys).toEqual([]);
 });
 
-test('what was taken back is no news, and hides none', async () => {
+test('a change that was rolled back is no update, and hides none', async () => {
   const one = await session();
   const { look: check } = await follower();
   await one.query('BEGIN');

@@ -210,7 +210,7 @@ test('a raise, its end, a reset, a change of zone and a lower amount act on all 
   await expect.poll(async () => (await burst(3)).join(), { timeout: settleMs, interval: 100 }).toBe(',,');
 }, 200_000);
 
-test('what a node that was killed had leased of a budget is spent by the others when its time is over', async () => {
+test('the lease of a killed node is spent by the others when its time is over', async () => {
   const id = await setBudget('site', 'total', 'requests', 1_000_000);
   await Bun.sleep(settleMs);
   await burst(9);

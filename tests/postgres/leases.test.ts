@@ -99,7 +99,7 @@ test('exactness 14: a node that slept admits nothing before the database has hea
   expect(await sleeper.admit('c', 1, 10)).toBe('granted');
 });
 
-test('what is leased of a budget counts in every period: it is never more than the budget with what is spent in that one', async () => {
+test('a leased amount of a budget counts in every period: with what is spent in that one it is never more than the budget', async () => {
   await begin(2, 1000);
   const day = 86_400;
   await site.rows(

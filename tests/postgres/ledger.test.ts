@@ -79,7 +79,7 @@ test('one command of each kind moves what it moves on SQLite', async () => {
   );
 });
 
-test('what is refunded is given back to the budgets of all labels of its key, and of no other label', async () => {
+test('a refund goes back to the budgets of all labels of its key, and of no other label', async () => {
   await site.rows("UPDATE tokens SET labels = CASE id WHEN 1 THEN 'red,blue' ELSE 'green' END");
   for (const [at, label] of ['red', 'blue', 'green', 'blu'].entries())
     await site.rows(
@@ -99,7 +99,7 @@ test('what is refunded is given back to the budgets of all labels of its key, an
   ]);
 });
 
-test('what is refunded names the end user, where the key has budgets in money for each of them', async () => {
+test('a refund names the end user, where the key has budgets in money for each of them', async () => {
   await site.rows(
     "INSERT INTO budgets (id, holder, subject, period, unit, amount, created_at, updated_at) VALUES (11, 'end_user', '1', 'day', 'money', 1000, 1, 1), (12, 'end_user', '2', 'day', 'requests', 1000, 1, 1)",
   );
@@ -305,7 +305,7 @@ test('exactness 4: what a database forgot that it had confirmed is sent again un
   expect(await site.balance(1)).toBe(93);
 });
 
-test('what cannot be kept for a failover is not committed, and is when the disk takes it again', async () => {
+test('a commit that cannot be kept for a failover does not happen, and does when the disk takes it again', async () => {
   let full = false;
   const narrow = site.node({ name: 'narrow', full: () => full });
   await apply(narrow, grant('g', 1, 100));
@@ -319,7 +319,7 @@ test('what cannot be kept for a failover is not committed, and is when the disk 
   expect([await site.balance(1), narrow.batches.length, narrow.epochs.length]).toEqual([93, 2, 1]);
 });
 
-test('what was turned down by the database is not kept', async () => {
+test('a rejected command is not kept', async () => {
   await apply(node, grant('g', 1, 100));
   const wrong = { ...settle('r', 1, 7), log: { ...log('r', 1, 7), type: 1.5 } };
   await expect(apply(node, wrong)).rejects.toThrow();

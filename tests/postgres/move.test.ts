@@ -205,7 +205,7 @@ const damage = (url: string): void => {
   expect(exitCode).toBe(0);
 };
 
-test('what was damaged on the way is noticed', async () => {
+test('a row that was damaged on the way is noticed', async () => {
   const from = await site();
   const place = await server();
   const damaged = moveToServer({

@@ -118,7 +118,7 @@ test('one window that refuses counts in none; what was not let in after all is t
   expect(await attempts(b.rates, principal({ rpm: 3 }))).toBe('limit_rpm');
 });
 
-test('what is left is said of the whole site, and of the tightest limit', async () => {
+test('the remaining rate is that of the whole site, and of the tightest limit', async () => {
   const settings = settingsWith({ groupLimits: new Map([['small', { rpm: 5, tpm: 1000, concurrency: 0 }]]) });
   const [a, b] = [await machine(settings), await machine(settings)];
   const who = principal({ rpm: 50, tpm: 300 }, 'small');

@@ -87,7 +87,7 @@ test('a balance for ten requests admits ten of 300 over three nodes, the tenth i
   expect(await violations()).toEqual([]);
 });
 
-test('what a request on another node holds is waited for, and served when it ends within two seconds', async () => {
+test('quota held by a request on another node is waited for, and served when it ends within two seconds', async () => {
   const { need, cost: quota } = await needOf(site, nodeOf(0), key);
   await setBalance(nodeOf(0), need + quota);
   for (const waits of [nodeOf(1), nodeOf(2)]) {

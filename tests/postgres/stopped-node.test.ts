@@ -43,7 +43,7 @@ const nodes = () =>
 /** No books can take it: it stays where it is. */
 const stuck = (ref: string): Settle => ({ ...settle(ref, 1, 1), log: { ...log(ref, 1, 1), type: 1.5 } });
 
-test('what lies in the outbox alone is missed until it is in the books', async () => {
+test('rows that lie in the outbox alone are missed until they are in the books', async () => {
   const before = openNodeFiles(dir, { now: Date.now, print: () => undefined });
   before.outbox.keep([stuck('r')]);
   before.close();

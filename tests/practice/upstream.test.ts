@@ -75,7 +75,7 @@ test('latency and speed', async () => {
   expect(performance.now() - started).toBeGreaterThanOrEqual(55 + 4 * 18);
 });
 
-test('what is not understood is refused', async () => {
+test('a request that it does not understand is refused', async () => {
   expect((await post('/v1/chat/completions', '{')).status).toBe(400);
   expect((await post('/v1/chat/completions', 'null')).status).toBe(400);
   expect((await post('/v1/nothing', {})).status).toBe(404);

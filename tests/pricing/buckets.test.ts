@@ -78,7 +78,7 @@ test.each(bucketOptions)('$key is an option like others and moves a price', ({ k
   expect(name === undefined ? 0 : quotaOf(one(name), set)).toBeGreaterThan(quotaOf(one('input'), set));
 });
 
-test('what a row refers to is a row', () => {
+test('every reference of a row leads to a row', () => {
   for (const name of bucketNames) {
     const { price, includes } = bucketRow(name);
     const against = price !== null && 'relativeTo' in price ? price.relativeTo : undefined;
@@ -174,7 +174,7 @@ test('ratios that no table names follow the family’s rules', () => {
 
 const begins = { audioInput: 'ID3', imageInput: 'GIF89a', videoInput: '\0\0\u0001\u00ba' } as const;
 
-test.each(mediaBuckets)('what a prompt carries of %s is bounded before it runs', (name) => {
+test.each(mediaBuckets)('the %s of a prompt is bounded before it runs', (name) => {
   const data = Buffer.concat([Buffer.from(begins[name], 'latin1'), Buffer.alloc(3000)]).toString('base64');
   const url = `data:${bucketRow(name).line.detail}/any;base64,${data}`;
   const { bound } = readPrompt({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] });

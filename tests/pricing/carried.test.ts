@@ -142,7 +142,7 @@ test('a row without a carried part was rounded half up, and one with zero was no
   ]);
 });
 
-test('what is not charged by its exact sum carries nothing and takes nothing', () => {
+test('a charge without an exact sum carries nothing and takes nothing', () => {
   const one = account();
   expect(one.settle({ reserved: 0, charged: 0, rest: oneUnit / 2 })).toBe(0);
   expect(one.settle({ reserved: 0, charged: 7 })).toBe(0);

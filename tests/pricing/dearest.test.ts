@@ -13,7 +13,7 @@ test('no reading goes below the least', () => {
   expect(dearest([at('header', -1), at('frames', 0)], 5)).toBe(5);
 });
 
-test('what is no finite number is no reading', () => {
+test('a value that is not a finite number is no reading', () => {
   expect(dearest([at('a', Number.NaN), at('b', Number.POSITIVE_INFINITY), at('c', 7)], 1)).toBe(7);
 });
 

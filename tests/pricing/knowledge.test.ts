@@ -23,7 +23,7 @@ test('the data is small, names its day and its sources with their licences, and 
   expect(text).not.toMatch(/npmjs|pypi|pythonhosted|registry\./);
 });
 
-test('what is packed comes out again', () => {
+test('packed knowledge unpacks to the same', () => {
   const knowledge: Knowledge = {
     date: today,
     sources: [{ name: 'a', version: '1.0.0', licence: 'MIT' }],
@@ -97,7 +97,7 @@ test('a price that begins later has its day, one that a source has too early doe
   expect(factsOfGenai({ prices: dated }, '2026-12-01')).toMatchObject({ price: { input: 4 } });
 });
 
-test('of prices by the hour the dearest holds, and the hours are named', () => {
+test('hourly prices hold at their dearest, and the hours are named', () => {
   const hourly = [
     { prices: { input_mtok: 0.5 } },
     { constraint: { start_time: '01:00:00', end_time: '04:00:00' }, prices: { input_mtok: 1 } },

@@ -34,7 +34,7 @@ test.each([1000, 500_000, 1_000_000])('without currency a unit of %i changes not
   expect(formOfColumn([363_700, 197_200], off(unit))).toBe('exact');
 });
 
-test('what stands below each other has one form, and adds up', () => {
+test('numbers below each other have one form, and add up', () => {
   const amounts = [370, 1941, 13_499, 500_000];
   const form = formOfColumn(amounts, on(500_000));
   const displayed = amounts.map((quota) => Number(formatQuota(quota, on(500_000), form).slice(1)));

@@ -295,7 +295,7 @@ test('the log row says whose price a name without a row has', () => {
   expect(priceFields(usage, pricesOf('gpt-6.1-sol', november))).not.toHaveProperty('priced_as');
 });
 
-test('what OpenAI wrote for twelve hours is counted apart, and no more of it than was written', () => {
+test('OpenAI’s twelve-hour writes are counted apart, and no more of them than was written', () => {
   const read = (half: number) =>
     readOpenAiUsage({
       input_tokens: 1000,

@@ -139,7 +139,7 @@ test('the same commands give the same answers over all three', async () => {
   expect(spoken).toBeGreaterThan(95);
 });
 
-test('what only the owner of the folder may do works over the socket and is refused over HTTP', async () => {
+test('calls reserved for the folder’s owner work over the socket and are refused over HTTP', async () => {
   const local = [
     ['db', 'check'],
     ['db', 'vacuum'],

@@ -103,7 +103,7 @@ test.each([
   expect(dropped).toHaveLength(1);
 });
 
-test('what holds a call to its schema reaches messages too', () => {
+test('the schema that a call must follow reaches messages too', () => {
   const closed = { type: 'object', properties: {}, additionalProperties: false };
   const strict = (value: boolean, parameters: object = closed) =>
     translated('openai-chat', 'anthropic-messages', {

@@ -230,7 +230,7 @@ test.each(Object.keys(dialects))('%s: no spread of a usage over frames lowers it
   );
 });
 
-test('what cannot be a count erases none, and is replaced by one', () => {
+test('a value that cannot be a count erases none, and is replaced by one', () => {
   for (const odd of [-1, 0.5, 1e18, Number.NaN, 'many', true, {}, [], null]) {
     const earlier = { prompt_tokens: 100 };
     expect(mergeUsage(earlier, { prompt_tokens: odd }, true)).toBe(earlier);
@@ -354,14 +354,11 @@ test.each([
   expect(read({ [one]: 30, [other]: 0, [written ?? '']: 4, [wrote ?? '']: 0 })).toMatchObject({ input: 30, output: 4 });
 });
 
-test.each(['cache_write_tokens', 'cache_creation_input_tokens'])(
-  'what a chat wrote into a cache is read as %s',
-  (name) => {
-    const usage = { prompt_tokens: 30, completion_tokens: 4, prompt_tokens_details: { [name]: 20 } };
-    expect(codecs['openai-chat'].upstream.readUsage({ usage })).toMatchObject({
-      input: 10,
-      cacheWrite5m: 20,
-      output: 4,
-    });
-  },
-);
+test.each(['cache_write_tokens', 'cache_creation_input_tokens'])('a chat’s cache writes are read as %s', (name) => {
+  const usage = { prompt_tokens: 30, completion_tokens: 4, prompt_tokens_details: { [name]: 20 } };
+  expect(codecs['openai-chat'].upstream.readUsage({ usage })).toMatchObject({
+    input: 10,
+    cacheWrite5m: 20,
+    output: 4,
+  });
+});

@@ -202,7 +202,7 @@ test('tool choice, schemas and single calls', () => {
   );
 });
 
-test('what the other side has no place for is written down', () => {
+test('members without a place on the other side are written down', () => {
   const { made, dropped } = chat({
     messages: [
       {
@@ -309,7 +309,7 @@ const responsesSearch = {
   user_location: { type: 'approximate', ...location },
 };
 
-test('what a search is held to holds in the other dialect, or its loss is listed', () => {
+test('the sites that a search is limited to hold in the other dialect, or the loss is listed', () => {
   const messagesSearch = { ...searched, max_tokens: 9, tools: [anthropicSearch] };
   const there = translated('anthropic-messages', 'openai-responses', { model: 'm', ...messagesSearch });
   expect(there.made).toMatchObject({ tools: [responsesSearch], max_tool_calls: 3 });
@@ -408,7 +408,7 @@ test('of names that no format knows the first many are listed', () => {
   expect(dropped[0]).toBe('/messages/0/content/0/x0: not known to the upstream');
 });
 
-test('what stands in many places and is lost is listed once', () => {
+test('a loss that occurs in many places is listed once', () => {
   const content = ['a', 'b', 'c'].map((text) => ({
     type: 'document',
     context: 'from the archive',
@@ -664,7 +664,7 @@ test('Ollama: pictures are sent as bytes, and an address of one is declared lost
 });
 
 test.each(['openai-chat', 'openai-responses'] as const)(
-  'what Anthropic’s clients say of their device goes to %s as a hash, and the row says so',
+  'the device that Anthropic’s clients name goes to %s as a hash, and the row says so',
   (upstream) => {
     const device = JSON.stringify({ device_id: 'd'.repeat(64), account_uuid: '', session_id: 's' });
     const request = codecs['anthropic-messages'].translation.decodeRequest(

@@ -87,7 +87,7 @@ describe('sampling', () => {
     expect(dropped).toEqual([]);
   });
 
-  test('what everybody does anyway is no loss', () => {
+  test('a member that everybody heeds anyway is no loss', () => {
     expect(translated('anthropic-messages', ['anthropic', 'claude-opus-5-5'], { temperature: 1 }).dropped).toEqual([]);
   });
 

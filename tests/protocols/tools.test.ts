@@ -170,7 +170,7 @@ test.each([
 });
 
 test.each(dialects.filter((id) => id !== 'anthropic-messages'))(
-  'what a search for tools found is told in words at %s',
+  'the results of a search for tools are told in words at %s',
   (to) => {
     const { made, dropped } = sent('anthropic-messages', to, {
       max_tokens: 9,

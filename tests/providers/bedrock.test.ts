@@ -157,7 +157,7 @@ test.each(bodies.flatMap(([name, body]) => models.map((model) => [name, model, b
   },
 );
 
-test('of tools that all run elsewhere nothing is left', () => {
+test('no tools are left where all of them run elsewhere', () => {
   const elsewhere = [{ type: 'web_search_20250305', name: 'web_search' }];
   const dropped: string[] = [];
   const requested = { ...own, tools: elsewhere, tool_choice: { type: 'auto' } };
@@ -172,7 +172,7 @@ test('of tools that all run elsewhere nothing is left', () => {
   expect(some?.body).toMatchObject({ tools: own.tools.slice(0, 1), tool_choice: { type: 'auto' } });
 });
 
-test('what Bedrock takes stays', () => {
+test('members that Bedrock takes stay', () => {
   const dropped: string[] = [];
   const made = shaped(bedrock, call('aws', 'claude-opus-4-5', own, dropped));
   expect(made?.body).toMatchObject({

@@ -57,7 +57,7 @@ function refusals({ messages, toolConfig }: Sent): string[] {
   return faults;
 }
 
-test('what the wire has no place for is declared, every member by its name', () => {
+test('members without a place on the wire are declared, each by its name', () => {
   const { dropped } = encode(
     decode({
       messages: [user],

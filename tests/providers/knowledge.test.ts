@@ -419,7 +419,7 @@ describe('provider rules', () => {
     ]);
   });
 
-  test('what another upstream said in a conversation does not go to OpenAI’s models, and stays with everybody else’s', () => {
+  test('another upstream’s words in a conversation do not go to OpenAI’s models, and stay with everybody else’s', () => {
     const messages = [
       { role: 'assistant', content: 'a', reasoning_content: 'hm', reasoning_details: [{ type: 'reasoning.text' }] },
       { role: 'assistant', content: null, tool_calls: [{ ...call('a'), extra_content: { google: {} } }] },

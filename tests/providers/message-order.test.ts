@@ -325,7 +325,7 @@ test.each(['deepseek', 'minimax', 'ali', 'moonshot', 'zhipu-v4'])(
   },
 );
 
-test('what a host takes in OpenAI’s dialect says nothing of its other one', () => {
+test('a host’s rules for OpenAI’s dialect say nothing of its other one', () => {
   const address = 'https://api.deepseek.com';
   expect(systemOrderAt('deepseek', 'openai-chat', address, undefined)).toBe('anywhere');
   expect(systemOrderAt('deepseek', 'anthropic-messages', address, undefined)).toBe('default');
@@ -359,7 +359,7 @@ test('instructions between the calls of one answer come behind their results', (
   );
 });
 
-test('what instructions said of themselves is declared where they join others', () => {
+test('members of instructions, such as their names, are declared as lost where these join others', () => {
   const first = '/messages: the upstream takes one system message, first';
   const system = (content: string, more: object = {}) => ({ role: 'system', content, ...more });
   const asked = { role: 'user', content: 'hi' };

@@ -78,7 +78,7 @@ test('a model whose last day comes leaves the list on that day', () => {
   expect(offered('anthropic', before)).toContain('claude-sonnet-4-5');
 });
 
-test('what a list by hand had is offered still, or known as former', () => {
+test('every model of the former hand-made list is offered, or known as former', () => {
   for (const [slug, names] of Object.entries(handLists.lists))
     for (const name of names.split(' ')) expect([name, knowsModel(slug, name)]).toEqual([name, true]);
 });

@@ -93,7 +93,7 @@ test.each(['gpt-4o-realtime-preview', 'whisper-1', 'sora-2'])('%s cannot be aske
   expect(requested('openai', model)).toBeNull(),
 );
 
-test('what counts is what a name is mapped to', () => {
+test('a model is judged by the name that it is mapped to', () => {
   const names = ['cheap', 'fine'];
   const upstream = (name: string) => (name === 'cheap' ? 'gpt-image-1.5' : 'gpt-4.1-nano');
   expect(probeModel(providerOf('openai'), names, upstream)).toBe('fine');

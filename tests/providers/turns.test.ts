@@ -32,7 +32,7 @@ test('a model that goes on from them gets them last', () => {
   expect(dropped).toEqual([]);
 });
 
-test('what one side says in a row is one message where sides must take turns', () => {
+test('messages of one side in a row become one where sides must take turns', () => {
   const image = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } };
   const { body, roles, dropped } = translated(
     'openai-chat',

@@ -25,7 +25,7 @@ test('a conversation stays with its channel for fifteen minutes after its last a
   expect(channelOf(affinity.find('a'))).toBeNull();
 });
 
-test('what an upstream keeps is known for thirty days, with its owner', () => {
+test('an item that an upstream stores is known for thirty days, with its owner', () => {
   let now = 0;
   const affinity = createAffinity(() => now);
   affinity.storeItem('resp_1', { channelId: 4, ownerId: 9 });
@@ -134,7 +134,7 @@ test('a conversation is named by its client, else by how it begins; names of two
   expect(keyOf({ texts: ['other'] })).not.toBe(begins);
 });
 
-test('of a long beginning 2,048 characters count', () => {
+test('2,048 characters of a long beginning count', () => {
   const long = 'x'.repeat(2048);
   expect(keyOf({ texts: [`${long}a`] })).toBe(keyOf({ texts: [`${long}b`] }));
   expect(keyOf({ texts: [long, 'a'] })).toBe(keyOf({ texts: [long, 'b'] }));

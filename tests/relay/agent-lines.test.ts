@@ -66,7 +66,7 @@ test('as a text of several lines, and where nothing else is said', async () => {
   expect(await sentFor([{ type: 'text', text: line('0a8', '1') }])).toBe(JSON.stringify(alone));
 });
 
-test('what only mentions it stays', async () => {
+test('a text that only mentions the line stays', async () => {
   await gateway.channel(upstream.url, { type: 14, models: 'm' });
   for (const system of [
     [instructions, { type: 'text', text: line('0a8', '1') }],

@@ -45,7 +45,7 @@ test('without a balance nothing is admitted, however large the allowance', () =>
   expect(holdFor({ ...empty, balance: 1 }, 500, { max: 10, likely: 1 })).toBe(1);
 });
 
-test('what costs nothing holds nothing, even where there is nothing', () => {
+test('a free request holds nothing, even on an empty balance', () => {
   const nothing = { balance: 0, held: 0, max: 0 };
   expect(holdFor(nothing, 0, { max: 0, likely: 0 })).toBe(0);
   expect(shortageOf(nothing, 0, { max: 0, likely: 0 })).toBe(0);

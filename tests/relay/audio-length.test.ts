@@ -184,7 +184,7 @@ test('AAC is as long as its frames', () => {
   expect(seconds(frames(100, frame))).toBeCloseTo((100 * 1024) / 44_100, 9);
 });
 
-test('what is no recording is as long as its size allows, and nothing invented stops it', () => {
+test('bytes that are no recording are as long as their size allows, and nothing invented stops it', () => {
   expect(seconds(Buffer.alloc(15_000))).toBe(20);
   fc.assert(
     fc.property(

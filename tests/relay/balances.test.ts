@@ -61,7 +61,7 @@ test('a hold takes of the budgets, the key and the balance, or of none of them',
   expect(left()).toEqual([490, 90]);
 });
 
-test('what a user owes to overrun is known from the first request after a start on', () => {
+test('a user’s overrun is known from the first request after a start on', () => {
   const balances = new Balances();
   balances.money.accounts.observeUser({ ...user(1, 100), overrun: 70 });
   expect(balances.account(1, 0).overrun()).toBe(70);
@@ -69,7 +69,7 @@ test('what a user owes to overrun is known from the first request after a start 
   expect(balances.account(1, 0).overrun()).toBe(75);
 });
 
-test('what a user has used is what its row says when it is loaded, and what is charged comes on top', () => {
+test('a user’s use is that of the row when it is loaded, and charges come on top', () => {
   const balances = new Balances();
   balances.money.accounts.observeUser({ ...user(1, 100), used: 70 });
   const account = balances.account(1, 0);
@@ -275,7 +275,7 @@ test('300 requests at once never spend more than there is', async () => {
   await upstream.stop();
 });
 
-test('what a user paid in is what the newest row or event says of it, in whichever order they come, and counts nothing twice', () => {
+test('a user’s paid-in sum is that of the newest row or event, in whichever order they come, and counts nothing twice', () => {
   const balances = new Balances();
   const { accounts } = balances.money;
   const paid = (version: number, paidIn?: number) =>

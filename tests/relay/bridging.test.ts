@@ -154,7 +154,7 @@ test('a stream that nobody asked for is asked for its usage', async () => {
   expect(sent()).toEqual([{ model: 'one', stream: true, messages, stream_options: { include_usage: true } }]);
 });
 
-test.each([true, false])('of several answers one is bought, and the log says so (stream: %s)', async (stream) => {
+test.each([true, false])('one of several answers is bought, and the log says so (stream: %s)', async (stream) => {
   upstream.script(only(stream ? 'never' : 'always'));
   await open('one', { upstream_streams: stream ? 'never' : 'always' });
   await (await chat(stream, { n: 3 })).text();
@@ -226,24 +226,27 @@ test('an error before the first sign of life has its status, one behind it is pa
     expect(await later.lastLog()).toMatchObject({ quota: 0 });
   }));
 
-test.each(['never', 'always'] as const)('what fails goes to the next channel, of whichever kind (%s)', async (mode) => {
-  const answered: boolean[] = [];
-  upstream.script((response, received) => {
-    const streams = streamsIn(received);
-    answered.push(streams);
-    if (answered.length === 1) return sendJson(response, { error: { message: 'no' } }, 503);
-    if (!streams) return sendJson(response, completion(3, 2));
-    frames(response, delta('hello world', 'stop'));
-    response.end('data: [DONE]\n\n');
-  });
-  await open('one', { upstream_streams: mode }, { priority: 9 });
-  await open('one', {});
-  const stream = mode === 'never';
-  const response = await chat(stream);
-  expect(await response.text()).toContain('hello world');
-  expect(answered).toEqual([!stream, stream]);
-  expect(droppedIn(await row())).toEqual([]);
-});
+test.each(['never', 'always'] as const)(
+  'a failed request goes to the next channel, of whichever kind (%s)',
+  async (mode) => {
+    const answered: boolean[] = [];
+    upstream.script((response, received) => {
+      const streams = streamsIn(received);
+      answered.push(streams);
+      if (answered.length === 1) return sendJson(response, { error: { message: 'no' } }, 503);
+      if (!streams) return sendJson(response, completion(3, 2));
+      frames(response, delta('hello world', 'stop'));
+      response.end('data: [DONE]\n\n');
+    });
+    await open('one', { upstream_streams: mode }, { priority: 9 });
+    await open('one', {});
+    const stream = mode === 'never';
+    const response = await chat(stream);
+    expect(await response.text()).toContain('hello world');
+    expect(answered).toEqual([!stream, stream]);
+    expect(droppedIn(await row())).toEqual([]);
+  },
+);
 
 test('a body that passes as it is asks for what its client asks for', async () => {
   upstream.script((response) => sendJson(response, completion(3, 2)));

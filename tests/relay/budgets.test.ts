@@ -287,7 +287,7 @@ test('a zone that changes in the middle: the later window goes on, and one that 
   expect(await usedOf(money.id)).toBe(225);
 });
 
-test('what was reset before a change of zone is not counted again', async () => {
+test('use from before a reset and a change of zone is not counted again', async () => {
   await open({ quota: 1_000_000 });
   const { key, id: token } = await gateway.token();
   now = Date.parse('2026-11-29T06:00:00Z');

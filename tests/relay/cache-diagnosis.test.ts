@@ -236,7 +236,7 @@ test.each([messages, responses].map((dialect) => [dialect.name, dialect] as cons
   },
 );
 
-test('what our own comparison found stays, and the provider’s words stand beside it', async () => {
+test('the result of our own comparison stays, and the provider’s words stand beside it', async () => {
   await open(messages, { cache_diagnosis: true });
   const key = await keyOf();
   await ask(key, messages, messages.body(1), 'both');

@@ -183,7 +183,7 @@ test('a client that asks for no cache any more is told so', () => {
   });
 });
 
-test('what asks a provider for its own diagnosis is no part of the prompt', () => {
+test('the member that asks a provider for its diagnosis is no part of the prompt', () => {
   const watch = new CacheWatch();
   const asking = (protocol: Protocol, turns: number) => ({
     ...bodyOf(protocol, turns),
@@ -302,7 +302,7 @@ const prices = (more: object): Prices => {
   return found;
 };
 
-test('what is lost is what the same request costs with those tokens read, by a sum of its own', () => {
+test('the loss is what the same request costs with those tokens read from the cache', () => {
   // 20,400 tokens were written again in place of being read.
   const written = { ...emptyUsage, input: 600, cacheWrite5m: 20_400, output: 50 };
   expect(lostBy(written, 20_400, prices({}))).toBe(Math.round(20_400 * (1.25 - 0.1) * 1.5 * 2));

@@ -275,7 +275,7 @@ test('a conversation that names itself stays with its target, others begin anew'
   expect(called()).toEqual([dear, cheap, cheap]);
 });
 
-test('what an upstream keeps is continued where it was made, wherever its conversation is now', async () => {
+test('a stored response is continued where it was made, wherever its conversation is now', async () => {
   await open([dear, cheap]);
   await chain([{ model: cheap }, { model: dear }]);
   let made = 0;
@@ -435,7 +435,7 @@ test('the trace names targets that the caller may reach, and no others', async (
   await gateway.option('general_setting.route_trace_enabled', 'false');
 });
 
-test('what an upstream keeps is continued at its channel, where a target before it names another', async () => {
+test('a stored response is continued at its channel, where a target before it names another', async () => {
   const [first = 0] = await open([cheap]);
   const [second = 0] = await open([cheap]);
   await chain([
@@ -515,7 +515,7 @@ test("a target whose group's limits are reached is passed over, before anything 
   expect(await outcomes()).toEqual(['limits', 'served']);
 });
 
-test("what runs in a target's group counts there until it ends, however it ends", async () => {
+test('a request in a target’s group counts there until it ends, however it ends', async () => {
   const { vip, own } = await limited({ concurrency: 1 });
   await open([cheap, dear], { [cheap]: vip });
   await chain([{ model: cheap, group: vip }]);

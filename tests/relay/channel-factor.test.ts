@@ -92,7 +92,7 @@ test('a channel without a factor writes none', async () => {
   expect(other).not.toHaveProperty('channel_factor');
 });
 
-test('what is held is for the dearest channel that may serve, what is charged for the one that does', async () => {
+test('the hold is for the dearest channel that may serve, the charge for the one that does', async () => {
   await open(1, { priority: 9 });
   const plain = await send();
   expect((await row()).quota).toBe(price);

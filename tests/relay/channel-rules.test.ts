@@ -56,7 +56,7 @@ async function send(body: object | string, path = '/v1/chat/completions', more: 
 const sent = (): string => upstream.requests.at(-1)?.body.toString() ?? '';
 const charged = async () => (await gateway.logs())[0]?.quota;
 
-test('what no rule is about goes out byte for byte', async () => {
+test('members that no rule names go out byte for byte', async () => {
   await ruled([
     { mode: 'delete', path: 'seed' },
     { mode: 'move', from: 'max_tokens', to: 'max_completion_tokens' },
@@ -283,7 +283,7 @@ async function heldFor(operations: readonly object[], body: object = chat, field
   return held;
 }
 
-test('what rules may make dearer is reserved for, and nothing is reserved for less', async () => {
+test('whatever rules may make dearer is reserved for, and nothing is reserved for less', async () => {
   const plain = await heldFor([{ mode: 'delete', path: 'user' }]);
   const ratio = async (...operations: object[]) => (await heldFor(operations)) / plain;
   expect(await ratio({ mode: 'set', path: 'service_tier', value: 'priority' })).toBeCloseTo(1.75, 1);
@@ -297,7 +297,7 @@ test('what rules may make dearer is reserved for, and nothing is reserved for le
   ).toBeGreaterThan(4);
 });
 
-test('what a caller asked for is charged although a rule makes it cheaper, and a dearer tier of a rule is charged', async () => {
+test('the caller’s own tier is charged although a rule makes it cheaper, and a dearer tier of a rule is charged', async () => {
   const tier = (value: string) =>
     ruled([{ mode: 'set', path: 'service_tier', value }], { setting: '{"allow_tiers":true}' });
   const dollars = (input: number, output: number) => (10_000 * input + 2_000 * output) / 2;

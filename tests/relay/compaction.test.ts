@@ -152,7 +152,7 @@ describe.each(dialects)('%s', (dialect) => {
   });
 });
 
-test('what was made on one dialect is read on every other one', async () => {
+test('a summary made on one dialect is read on every other one', async () => {
   await gateway.option('SelfUseModeEnabled', 'true');
   for (const dialect of dialects) await channel(dialect, dialect);
   for (const from of dialects) {
@@ -269,7 +269,7 @@ test('a caller’s mistake is returned as it is and is no sign either', async ()
   expect(again.text).toBe(nativeStream);
 });
 
-test('what another provider encrypted is left out where it cannot be decrypted, and the row says so', async () => {
+test('items that another provider encrypted are left out where they cannot be decrypted, and the row says so', async () => {
   await channel('anthropic-messages');
   expect((await ask('/v1/responses', { model: 'm', input: [nativeItem, user('go on')] })).status).toBe(200);
   expect(lastBody()).not.toContain('gAAAA-not-ours');

@@ -141,7 +141,7 @@ test('the member that an upstream names stays named, and its words for types are
   });
 });
 
-test('what Azure says of its filter is in the log', async () => {
+test('Azure’s words about its filter are in the log', async () => {
   const innererror = { code: 'ResponsibleAIPolicyViolation', content_filter_result: { hate: { filtered: true } } };
   refusing({ error: { message: 'filtered', code: 'content_filter', status: 400, innererror } });
   await send('openai-chat', 'openai-chat');

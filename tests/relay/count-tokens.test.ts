@@ -56,7 +56,7 @@ test('Anthropic counts for its clients, byte for byte, and no user is charged', 
   expect(await gateway.logs()).toEqual([]);
 });
 
-test('what the channel does not take is left out of what it counts, and of nothing else', async () => {
+test('members that the channel does not take are left out of its count, and of nothing else', async () => {
   upstream.script(counting);
   const id = await gateway.channel(upstream.url, { type: 14, models: 'claude-strict,claude-other' });
   const model = 'claude-strict';

@@ -133,7 +133,7 @@ test.each([
   expect(received(await response.text())).toBe(1);
 });
 
-test('what cannot be reserved is not delivered: the stream is cut, and no debt remains', async () => {
+test('output that cannot be reserved is not delivered: the stream is cut, and no debt remains', async () => {
   const key = await open(1500, 3);
   script(8);
   release();

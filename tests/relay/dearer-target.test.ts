@@ -81,7 +81,7 @@ test('a target that may cost more than there is is skipped, and named in the tra
   expect(await gateway.balance()).toBe(10_000 - 2);
 });
 
-test('what can be covered is held before the attempt, is kept for the next one, and is no more afterwards', async () => {
+test('a coverable target is held for before the attempt, its hold is kept for the next one and ends with the request', async () => {
   await begin(10_000);
   await gateway.channel(upstream.url, { name: 'dear', priority: 10, key: 'broken' });
   await gateway.channel(upstream.url, { name: 'cheap' });
@@ -91,7 +91,7 @@ test('what can be covered is held before the attempt, is kept for the next one, 
   expect(left()).toBe(10_000 - 2);
 });
 
-test('what costs no more than was held asks for nothing', async () => {
+test('a target that costs no more than was held asks for nothing', async () => {
   await begin(10_000);
   await gateway.channel(upstream.url, { name: 'dear' });
   prices = { dear: 1 };
@@ -134,7 +134,7 @@ test.each([
   expect((await gateway.chat(key, ask)).headers.get('x-gateway-trace')).toContain(code);
 });
 
-test('what lies on other machines is asked for first, and a target is skipped only where they have too little', async () => {
+test('quota on other machines is asked for first, and a target is skipped only where they have too little', async () => {
   for (const [elsewhere, isSkipped] of [
     [50_000, false],
     [5000, true],

@@ -298,7 +298,7 @@ test('drafts of a picture count with it', () => {
   expect(textOfEvents([media, media]).pictures).toBe(2);
 });
 
-test('what a model writes for tools of its provider counts as words', () => {
+test('text that a model writes for tools of its provider counts as words', () => {
   const words = (raw: unknown) => textOfEvents([{ type: 'unknown', dialect: 'anthropic-messages', raw }]).units;
   expect(words({ type: 'server_tool_use', name: 'web_search', input: { query: 'cats' } })).toBe(
     '{"query":"cats"}'.length,

@@ -16,7 +16,7 @@ const media = (type: 'audio' | 'image', kind: 'base64' | 'url'): ChatEvent =>
     },
   }) as ChatEvent;
 
-test('what counts only for now does not count twice where a defect is met on the way', () => {
+test('interim counts do not count twice where a defect is met on the way', () => {
   const tally = new DeliveredTextTally();
   tally.take({ type: 'text-delta', index: 0, text: 'sent' });
   const held: ChatEvent = { type: 'text-delta', index: 0, text: 'held' };

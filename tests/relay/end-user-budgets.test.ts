@@ -70,7 +70,7 @@ test.each([
   expect(await code(await gateway.chat(key, ask('ben')))).toBe('ok');
 });
 
-test('what is given back of a request is left again to its end user in the window it was spent in, and to nobody else', async () => {
+test('a refund is left again to its end user in the window it was spent in, and to nobody else', async () => {
   const { key, id } = await gateway.token();
   await each(id, 'day', 'money', 450);
   const refs = async (name: string) =>
@@ -151,7 +151,7 @@ const template = (subject: string, amount: number): BudgetSnapshot => ({
   ...{ raise: 0, raiseUntil: 0, use: { at: 0, used: 0 } },
 });
 
-test('of several machines each has its part', () => {
+test('each of several machines has its part', () => {
   const memory = createMemory();
   const accounts = createAccounts(memory);
   const budgets = [template('7', 10)];

@@ -85,7 +85,7 @@ test('a wrong key, no quota, a forbidden model and a bad request are final', asy
   expect(await ask(path, body, daily.key)).toMatchObject({ status: 429, retry: 'false' });
 });
 
-test('what the upstream may do better the next time is left to the client', async () => {
+test('a failure that the upstream may not repeat is left to the client', async () => {
   const { key } = await gateway.token();
   const [path, body] = requests['openai-chat']('gpt-4o-mini');
   for (const [status, retry] of [

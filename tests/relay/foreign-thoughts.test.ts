@@ -88,7 +88,7 @@ const thinking = (signature: string | null) =>
 const words = '{"type":"text","text":"it is \\u0031" }';
 const call = '{"type":"tool_use","id":"toolu_1","name":"f","input":{"a":1.0}}';
 
-test('what this upstream signed goes back byte for byte', async () => {
+test('thoughts that this upstream signed go back byte for byte', async () => {
   const body = turns([thinking(sealed), `{"type":"redacted_thinking","data":"${sealed}"}`, words, call]);
   expect(await sent('/v1/messages', body)).toEqual({ body, dropped: [] });
 });

@@ -107,7 +107,7 @@ test('whatever the route, nothing is read for a key that nobody has', async () =
   }
 });
 
-test('what is free to ask is small: one model, or a list of ids that are texts and numbers', async () => {
+test('free questions are bounded: one model, or a list of ids that are texts and numbers', async () => {
   await open();
   const { key } = await gateway.token();
   const long = { response: (await send('/api/show', key, `{"model":"${'x'.repeat(70_000)}"}`)).response };

@@ -284,7 +284,7 @@ test('a list of models says what each costs and whose it is, to clients of Anthr
   expect((await described())['claude-x']).toBeUndefined();
 });
 
-test('what a client reports of itself is taken and dropped, and Claude Desktop hears that there is nothing for it', async () => {
+test('a client’s report of itself is taken and dropped, and Claude Desktop hears that there is nothing for it', async () => {
   const key = await keyWith({});
   for (const path of ['/v1/metrics', '/v1/logs', '/v1/traces']) {
     const response = await gateway.send(key, path, '{"resourceMetrics":[]}');

@@ -297,7 +297,7 @@ test('a channel whose models all fail their probes is reported, one of which ano
   expect(failures).toEqual([]);
 });
 
-test('of 20,000 pairs the one that failed longest ago is forgotten first', () => {
+test('the pair of 20,000 that failed longest ago is forgotten first', () => {
   const models = Array.from({ length: 100 }, (_, n) => `m${n}`);
   const channels = Array.from({ length: 201 }, (_, n) => channel({ id: n + 1, models }));
   const [first] = channels as [ChannelSnapshot];
@@ -314,7 +314,7 @@ test('of 20,000 pairs the one that failed longest ago is forgotten first', () =>
 /** The wall clock and the monotonic one of a process. */
 const clockAt = (wall: number, mono: number) => ({ now: () => wall, monoNow: () => mono });
 
-test('what is kept puts the next process in the same state, whatever its monotonic clock says', () => {
+test('kept health puts the next process in the same state, whatever its monotonic clock says', () => {
   const at = channel({ keys: ['k0', 'k1'] });
   times(5, () => health.failed(at, 'a', 0, failure()));
   health.failed(at, 'b', 0, limited);

@@ -41,7 +41,7 @@ const server = () => {
   return balances;
 };
 
-test('what requests of the server before hold, and may come to hold, cannot be spent by the one after it', () => {
+test('holds of the former server, present and possible, cannot be spent by the next one', () => {
   const before = server();
   expect(before.account(1, 7).reserve(100, { max: 600 }).ok).toBe(true);
   const after = server();
@@ -54,7 +54,7 @@ test('what requests of the server before hold, and may come to hold, cannot be s
   expect(before.account(1, 7).reserve(500, { max: 0 }).ok).toBe(true);
 });
 
-test('what has ended there comes free here, and what it cost is gone', () => {
+test('quota that ended requests held there comes free here, and their cost is gone', () => {
   const before = server();
   before.account(1, 7).reserve(600);
   before.account(1, 0).reserve(300);

@@ -172,7 +172,7 @@ describe('searches that a member of a chat asks for', () => {
     expect(searching - plain).toBeGreaterThanOrEqual(flat(0.04));
   });
 
-  test('what is not sent to another dialect costs nothing', async () => {
+  test('a tool that is not sent to another dialect costs nothing', async () => {
     await gateway.channel(upstream.url, { type: 14, models: 'gpt-4.1' });
     upstream.script((reply) =>
       sendJson(reply, {
@@ -261,7 +261,7 @@ describe('tools of a response', () => {
     expect(upstream.requests).toHaveLength(0);
   });
 
-  test('what the client runs costs nothing', async () => {
+  test('tools that the client runs cost nothing', async () => {
     await channel();
     const tools = ['local_shell', 'apply_patch', 'computer_use_preview', 'custom', 'namespace', 'tool_search', 'mcp'];
     await respond(tools.map((type) => ({ type, name: type })));
@@ -324,14 +324,14 @@ describe('members that choose who serves it', () => {
     expect((await lastLog()).other.dropped).toContain('/provider: not known to the upstream');
   });
 
-  test('of two channels the one that does not read it serves', async () => {
+  test('the channel that does not read the tool serves', async () => {
     await channel({ type: 20, priority: 5 });
     const id = await channel({ type: 109 });
     expect((await chat({ provider: { order: ['dear'] } })).status).toBe(200);
     expect((await lastLog()).other.admin_info).toMatchObject({ use_channel: [String(id)] });
   });
 
-  test('what only keeps data private passes', async () => {
+  test('members that only keep data private pass', async () => {
     await channel();
     expect((await chat({ provider: { data_collection: 'deny', zdr: true } })).status).toBe(200);
   });

@@ -271,7 +271,7 @@ function without(dialect: Dialect, body: Members): Members {
 const bodies = (from: number): Members[] =>
   upstream.requests.slice(from).map(({ body }) => JSON.parse(body.toString('utf8')) as Members);
 
-test('what two accounts make an upstream refuse costs no other user a member, and nobody more than one further attempt', async () => {
+test('a refusal that two accounts provoke costs no other user a member, and nobody more than one further attempt', async () => {
   const random = randomOf(20261129);
   const seen = new Map<string, number>();
   for (let at = 0; at < cases; at++) {

@@ -106,7 +106,7 @@ const reading = async (ms: number) => {
   await after(ms);
 };
 
-test('what others may not have read is posted at the start and where it starts over, once', async () => {
+test('changes that other nodes may not have read are posted once at the start and once when the feed starts over', async () => {
   unread = async () => some;
   const isolation = open(true);
   await reading(250);
@@ -126,7 +126,7 @@ test('a node that does not read the feed posts nothing of it', async () => {
   expect(posted).toEqual([]);
 });
 
-test('what Redis did not take is posted again, once a second at most', async () => {
+test('unread changes that Redis did not take are posted again, once a second at most', async () => {
   unread = async () => some;
   takes = false;
   open(true);
@@ -139,7 +139,7 @@ test('what Redis did not take is posted again, once a second at most', async () 
   expect(posted).toEqual([some, some]);
 });
 
-test('what the database did not say is posted when it does', async () => {
+test('unread changes that the database did not report are posted when it does', async () => {
   unread = () => Promise.reject(new Error('away'));
   open(true);
   await reading(250);
@@ -161,7 +161,7 @@ test('a change that Redis did not take is among what is posted again', async () 
   expect(posted).toEqual([some, some]);
 });
 
-test('what the feed brings is posted: changed and removed users and keys, and nothing where there are none', async () => {
+test('changed and removed users and keys of the feed are posted, and nothing where there are none', async () => {
   const isolation = open(true);
   isolation.changed({ ...unchanged, removed: { users: [], tokens: [], channels: [3] } });
   expect(posted).toEqual([]);

@@ -124,7 +124,7 @@ test('a stream in which something always comes has none', async () => {
   expect(text).not.toMatch(/ping/i);
 });
 
-test('with nought there are none', async () => {
+test('with an interval of nought there are no blanks', async () => {
   await gateway.option('general_setting.keep_alive_seconds', '0');
   const requested = gateway.send(key, '/v1/chat/completions', { model, stream: true, messages });
   const response = await taken.promise;

@@ -171,7 +171,7 @@ test('a channel with one key writes nothing down', () => {
   expect([reported, log.namesOf(7)]).toEqual([[], []]);
 });
 
-test('of very many keys those of the channel that was met first leave', () => {
+test('keys of the channel that was met first leave when there are very many', () => {
   const names = Array.from({ length: 20_000 }, (_, at) => `n${at}`);
   for (let index = 0; index < names.length; index++) log.succeeded({ ...channel(), keyNames: names }, index);
   log.succeeded({ ...channel(), id: 8 }, 0);

@@ -225,7 +225,7 @@ test('a mapped model that takes the same changes nothing but the name', async ()
   expect(bench.upstream.requests[0]?.body.toString()).toBe(JSON.stringify({ ...requested, model: 'claude-opus-4-7' }));
 });
 
-test('what passes through is not touched', async () => {
+test('a request that passes through is not touched', async () => {
   const key = await bench.channel('mistral', 'mistral-large-latest', {
     setting: JSON.stringify({ pass_through: true }),
   });

@@ -72,7 +72,7 @@ async function begin() {
 // what is cached once more.
 const forOneSearch = 16_000;
 
-test('it goes on where the cached prompt and one search can be paid for, and may make no more', async () => {
+test('a search goes on where the cached prompt and one search can be paid for, and no further one is allowed', async () => {
   const { turn, leave } = await begin();
   // The first one writes, and is not told so; the second reads.
   for (let times = 0; times < 2; times++) expect((await turn()).status).toBe(200);
@@ -86,7 +86,7 @@ test('it goes on where the cached prompt and one search can be paid for, and may
   expect((await turn()).status).toBe(429);
 });
 
-test('what is cached is held for once more, because it is read again after a search', async () => {
+test('the cached prompt is held for once more, because it is read again after a search', async () => {
   const { turn, leave } = await begin();
   for (let times = 0; times < 2; times++) expect((await turn()).status).toBe(200);
   await gateway.ledger.drain();
@@ -109,7 +109,7 @@ test('a prompt that nothing is known of is held for at its full price, and so is
   expect(bodies).toHaveLength(2);
 });
 
-test('it is not proven where a tool reads as much as it likes', async () => {
+test('the cached prompt is not proven where a tool reads without a bound', async () => {
   const { turn, leave } = await begin();
   const tools = [{ type: 'web_search' }, { type: 'mcp', server_label: 's', server_url: 'https://mcp.example' }];
   for (let times = 0; times < 2; times++) expect((await turn({ tools })).status).toBe(200);

@@ -333,7 +333,7 @@ test('where the answer is what does not fit, it is made shorter, and the evidenc
   expect(left()).toBe(50_000 - 3153);
 });
 
-test("what one target of a virtual model has cached says nothing of the next one's", async () => {
+test('the cache of one target of a virtual model says nothing of the next one’s', async () => {
   const other = 'claude-haiku-4-5';
   const send = await begin();
   await gateway.channel(upstream.url, { type: 14, models: other, setting: '{"trusted_usage":true}' });

@@ -131,7 +131,7 @@ test('when the whole balance is leased and too little, the request is shortened;
   expect(await rejected.json()).toMatchObject({ error: { code: 'user_exhausted' } });
 });
 
-test('what other machines have in hand is for later: 503 with Retry-After, and no upstream was asked', async () => {
+test('quota that other machines hold is for later: 503 with Retry-After, and no upstream was asked', async () => {
   const { key } = await gateway.token();
   free = 0;
   scarce = 'elsewhere';
@@ -215,7 +215,7 @@ test('counting the prompt is no part of these two seconds', async () => {
   expect(JSON.parse(String(upstream.requests[0]?.body))).toEqual(ask);
 });
 
-test('it is waited for two seconds in all, however long the ledger takes; then what there is here decides', async () => {
+test('a lease is waited for two seconds at most, however long the ledger takes; then the quota here decides', async () => {
   answers();
   const { key } = await gateway.token();
   [free, scarce, total] = [0, 'exhausted', 1_000_000];
@@ -378,7 +378,7 @@ test('a stream that outgrows what lies here waits for more and loses nothing', a
   expect(leases.length).toBeGreaterThan(1);
 });
 
-test('what is idle is taken back, what is held is not', () => {
+test('an idle lease is taken back, a held one is not', () => {
   const { accounts, memory } = gateway.balances.money;
   const leased = createLeasedBalances({ accounts, memory });
   const subject = { kind: 'account', userId: gateway.userId, id: gateway.userId } as const;

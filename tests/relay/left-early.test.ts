@@ -116,7 +116,7 @@ test('a recording that was handed over is paid by its length', async () => {
   });
 });
 
-test('what is translated for another upstream is paid as well', async () => {
+test('a translated answer is paid as well when its client leaves', async () => {
   await gateway.channel(upstream.url, { type: 14 });
   const row = await leave({ body: { ...chat, stream: true } });
   expect(row).toMatchObject({ type: 2, prompt_tokens: promptTokens, end_reason: 'client_gone' });

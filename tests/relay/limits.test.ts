@@ -207,7 +207,7 @@ test('a long limit for the answer is no reason to be refused: one request at a t
   expect(ask(who, { tokens: 1, reserve: 0 }).error?.code).toBe('limit_tpm');
 });
 
-test('what was counted before a request was read is not counted again when it is', () => {
+test('texts counted before a request is read are not counted again afterwards', () => {
   const { limits, ask } = setUp({ GroupLimits: '{"default":{"rpm":2,"concurrency":2}}' });
   const who = principal({ rpm: 2, tpm: 100 });
   const first = limits.enter(who, {});

@@ -270,7 +270,7 @@ test('a later split of what was written to the cache counts where it is complete
   expect([other.cache_creation_tokens, other.cache_write_1h]).toEqual([100, 100]);
 });
 
-test('of two spellings of one count the one that counts is read', async () => {
+test('where one count has two spellings, the one above zero is read', async () => {
   upstream.script((answer) =>
     sendJson(answer, {
       choices: [{ message: { content: 'hi' }, finish_reason: 'stop' }],

@@ -144,7 +144,7 @@ test('two seconds are waited in all, over however many targets of a virtual mode
   await asked;
 });
 
-test('what all money of the user would not pay for is not waited for', async () => {
+test('a request that all of the user’s money would not pay for is not waited for', async () => {
   const { key } = await gateway.token();
   const held = ask(key, 'first', 900);
   await settle();

@@ -187,7 +187,7 @@ describe('where a call has a price, each answer or text of a request is a call',
     expect(JSON.parse(row?.other ?? '{}')).toMatchObject({ model_price: 0.002, price_factor: calls });
   });
 
-  test('what is delivered is paid where it is less than what was asked for', async () => {
+  test('the delivered number is paid where it is less than the ordered one', async () => {
     answer = choices(2);
     expect(await heldFor(chat, { model: 'called', ...hello, n: 8 })).toBe(8000);
     expect(await charged()).toBe(2000);
@@ -228,7 +228,7 @@ describe('where a call has a price, each answer or text of a request is a call',
     expect(await charged()).toBe(4000);
   });
 
-  test('of several answers that a translation would not deliver one is ordered and paid', async () => {
+  test('one answer is ordered and paid where a translation would not deliver several', async () => {
     await open(rich, { type: 24 });
     upstream.script((response) => {
       const candidate = { index: 0, content: { role: 'model', parts: [{ text: 'hi' }] }, finishReason: 'STOP' };

@@ -149,7 +149,7 @@ test('Open WebUI and LibreChat: the chat, and the person who asks', () => {
   expect(read({ 'x-librechat-user-id': 'u-2' }, { user: 'u-3' })?.end_user).toBe('u-2');
 });
 
-test('what the APIs have for it: user, safety identifier, cache key, metadata, project', () => {
+test('user, session and project are read from each API’s own members: user, safety identifier, cache key, metadata, project', () => {
   expect(read({}, { user: 'jo' })).toEqual({ end_user: 'jo' });
   expect(read({}, { safety_identifier: 'hash' })).toEqual({ end_user: 'hash' });
   expect(read({}, { prompt_cache_key: 'k' })).toEqual({ session: 'k' });
@@ -166,7 +166,7 @@ test('what the APIs have for it: user, safety identifier, cache key, metadata, p
   });
 });
 
-test('what names nothing leaves nothing', () => {
+test('a request that names nobody leaves no name', () => {
   expect(read({ 'user-agent': 'OpenAI/Python 2.1' }, { metadata: {}, user: '' })).toBeNull();
   expect(read({}, { metadata: 'a', user: 7, safety_identifier: null, prompt_cache_key: {} })).toBeNull();
   expect(read({}, { user: ' \u0000\n ' })).toBeNull();

@@ -50,13 +50,13 @@ beforeEach(() => {
   leased.addLease(limit, 100);
 });
 
-test('what is leased is what may be held, of the balance and of the limit', () => {
+test('the leased amount is the bound of holds, of the balance and of the limit', () => {
   expect([balances.account(1, 0).available(), balances.account(1, 7).available()]).toEqual([100, 100]);
   expect(balances.account(1, 7).reserve(60).ok).toBe(true);
   expect(balances.account(1, 7).reserve(60).ok).toBe(false);
 });
 
-test('what open requests may cost stays here until they end, whatever they hold of it', () => {
+test('the possible cost of open requests stays here until they end, whatever they hold of it', () => {
   expect(balances.account(1, 7).reserve(10, { max: 70 }).ok).toBe(true);
   expect([leased.idle(account), leased.idle(limit)]).toEqual([30, 30]);
   expect([leased.reclaim(account, 90), leased.reclaim(limit, 90)]).toEqual([30, 30]);
@@ -154,7 +154,7 @@ test('a request of an earlier number ends without touching what is leased under 
   expect([leased.idle(account), leased.idle(limit)]).toEqual([60, 60]);
 });
 
-test('what a key spent before it was seen here is no part of what was lent to it', () => {
+test('a key’s spending before it was seen here is no part of its lease', () => {
   const periods = { day: { at: 0, used: 0 }, month: { at: 0, used: 0 } };
   const seen = { id: 8, userId: 1, unlimited: false, quotaLimit: 900, used: 40, limits: null, periods };
   balances.money.accounts.observeToken(seen as unknown as TokenSnapshot);

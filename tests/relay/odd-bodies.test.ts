@@ -205,7 +205,7 @@ test('an event whose data takes several lines stays one event', async () => {
   expect(row).toMatchObject({ completion_tokens: 5, end_reason: 'completed' });
 });
 
-test('what is neither JSON nor events is refused, and the log names its content type', async () => {
+test('an answer that is neither JSON nor events is refused, and the log names its content type', async () => {
   answering('text/html; charset=utf-8', '<html>welcome</html>');
   for (const streamed of [true, false]) {
     const { status, row } = await send(streamed);

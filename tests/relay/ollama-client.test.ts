@@ -273,7 +273,7 @@ test('show, ps and version say what there is', async () => {
   expect(await version.json()).toEqual({ version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
 });
 
-test('what only a machine of one’s own can do is refused in Ollama’s shape and the caller’s language', async () => {
+test('calls that only a local Ollama can serve are refused in Ollama’s shape and the caller’s language', async () => {
   for (const [method, path] of [
     ['POST', '/api/pull'],
     ['POST', '/api/push'],

@@ -79,7 +79,7 @@ const steps = ['match', 'authenticate', 'gate', 'read', 'plan', 'reserve', 'send
 const charged = ['deliver', 'settle'];
 
 test.each(steps.flatMap((step) => [true, false].map((stream) => [step, stream] as const)))(
-  'what throws in %s (streamed: %s) ends the request once',
+  'a throw in %s (streamed: %s) ends the request once',
   async (step, stream) => {
     const { key } = await gateway.token({ unlimited_quota: false, remain_quota: 500_000 });
     const before = gateway.balances.account(gateway.userId, 0).available();

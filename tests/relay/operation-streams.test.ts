@@ -207,7 +207,7 @@ test('who leaves at a draft of a picture pays the picture, by its tokens where n
   expect(upstream.requests).toHaveLength(1);
 });
 
-test('what was ordered is paid, not only what had come when the client left', async () => {
+test('an order is paid whole when its client leaves', async () => {
   const one = operations.pictures as Operation;
   await channels(one.model);
   await leaving({ ...one, body: { ...(one.body as Body), n: 3 } }, one.begin);

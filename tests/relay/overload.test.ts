@@ -293,7 +293,7 @@ test.each(slowly)(
   },
 );
 
-test('with less the slow machine turns away whom it could serve, with more the crowd is noticed too late', async () => {
+test('with a shorter delay allowed the slow machine refuses requests it could serve, with a longer one it notices the crowd too late', async () => {
   const rejected = await Promise.all(slowly.map((load) => beginning(100, load)));
   expect(rejected.some((count) => count > 0)).toBe(true);
   const { play } = playing({ delayMs: 500 });
@@ -301,7 +301,7 @@ test('with less the slow machine turns away whom it could serve, with more the c
   expect((await play({ factor: 1.2, ms: 6000 })).firstRefusal).toBeGreaterThan(2000);
 });
 
-test('what can just be served is not turned away, nor is a crowd that comes once; and then the clock rests', async () => {
+test('a load that can just be served, or a crowd that comes once, is not refused; and then the clock rests', async () => {
   const { play, rests } = playing();
   expect(rests()).toBe(true);
   expect((await play({ factor: 0.9, ms: 3000 })).refused).toBe(0);

@@ -58,7 +58,7 @@ const question = (content: string) => ({
   messages: [{ role: 'user', content }],
 });
 
-test('of a chat the words and the prompt are counted, not bounded by their length, and words that come later are added', async () => {
+test('a chat’s words and prompt are counted, not bounded by their length, and later words are added', async () => {
   await open('gpt-4o-mini', 0);
   begin('text/event-stream', frame('Nevertheless, international organisations '));
   const prompt = 'Notwithstanding the aforementioned considerations, '.repeat(200);
@@ -71,7 +71,7 @@ test('of a chat the words and the prompt are counted, not bounded by their lengt
   expect(await breakOff()).toBe(noted);
 });
 
-test('of a prompt that is too long to be counted again and again a part is counted', async () => {
+test('a part of a prompt that is too long to be counted repeatedly is counted', async () => {
   await open('gpt-4o-mini', 0);
   begin('text/event-stream', frame('one'));
   await send('/v1/chat/completions', question('some more words '.repeat(20_000)));
@@ -82,7 +82,7 @@ test('of a prompt that is too long to be counted again and again a part is count
   expect(noted / charged).toBeLessThan(1.01);
 });
 
-test('what the upstream has reported of its prompt counts', async () => {
+test('the prompt tokens that the upstream has reported count', async () => {
   await open('gpt-4o-mini', 0);
   const usage = { prompt_tokens: 777, completion_tokens: 1, total_tokens: 778 };
   begin('text/event-stream', `data: ${JSON.stringify({ choices: [], usage })}\n\n${frame('one two three four')}`);

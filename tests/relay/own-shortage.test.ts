@@ -220,7 +220,7 @@ describe('no connection can be opened', () => {
   });
 });
 
-test('what has run out is said once a minute, and explains what failed at the same time', () => {
+test('an exhausted resource is reported once a minute, and explains failures of the same time', () => {
   const lines: string[] = [];
   let now = 0;
   let left = 0;

@@ -165,7 +165,7 @@ test.each([
   expect(relay.usage).toBe(null);
 });
 
-test('what a frame reported that did not go out is taken back, and what came before is not', () => {
+test('usage of a frame that did not go out is taken back, and that of earlier frames is not', () => {
   const relay = new PassthroughRelay(codecs['openai-chat'].upstream, false, () => 1);
   const splitter = new SseSplitter();
   const usageOf = (output: number) =>

@@ -165,7 +165,7 @@ test('a conversation that goes on takes no room from its branches; a turn with a
   expect(read(marked([3], 'a', 'b', 'c'))).toBe(300);
 });
 
-test('what has expired takes no room', () => {
+test('expired evidence takes no room', () => {
   const { clock, evidence, answered } = begin();
   answered(opening('a'), 900);
   clock.ms += 6 * minute;

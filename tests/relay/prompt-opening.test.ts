@@ -67,7 +67,7 @@ test.each<readonly [string, Body, Record<string, string>]>([
   expect(same(opening('anthropic-messages', body, headers), opening('anthropic-messages', claude))).toBe(false);
 });
 
-test('what says how to answer, and who asks, is not hashed', () => {
+test('members that say how to answer, and who asks, are not hashed', () => {
   const other = { ...claude, max_tokens: 5, temperature: 1, stream: true, metadata: { user_id: 'u' } };
   const found = opening('anthropic-messages', other, { 'user-agent': 'other' });
   expect(same(found, opening('anthropic-messages', claude))).toBe(true);

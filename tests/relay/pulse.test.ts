@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { IntervalTimers, type Looking } from '../../server/relay/shared/interval-timers.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
 
-test('what looks at the same interval shares its timer, which ends with the last of them', () => {
+test('watchers of the same interval share its timer, which ends with the last of them', () => {
   const time = new VirtualTime();
   const pulse = new IntervalTimers(time);
   const seen: string[] = [];

@@ -58,7 +58,7 @@ test('the operator’s parameters win over the client’s, translated or not', a
   expect(sent()).toMatchObject({ temperature: 0.1 });
 });
 
-test('what an agent says of itself goes along with a key, and not from the playground', async () => {
+test('an agent’s words about itself go along with a key, and not from the playground', async () => {
   await gateway.channel(upstream.url);
   const agent = { originator: 'codex', 'session-id': 's-1', 'user-agent': 'agent/1' };
   const own = { 'New-Api-User': String(gateway.userId) };
@@ -105,7 +105,7 @@ test('a stream under another content type has the time for its first byte, and n
   await other.stop();
 }, 5000);
 
-test('what continues a drawing goes to the channel that made it, whichever else there are', async () => {
+test('a follow-up of a drawing goes to the channel that made it, whichever else there are', async () => {
   const drawing = { type: type('midjourney'), models: 'mj_imagine,mj_upscale' };
   await gateway.option('ModelPrice', '{"mj_imagine":0.1,"mj_upscale":0.05}');
   upstream.script((response) => sendJson(response, { code: 1, description: 'ok', result: 'mj-1' }));

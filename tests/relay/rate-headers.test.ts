@@ -115,7 +115,7 @@ test.each([400, 429, 503])('an upstream that refuses with %d says nothing of its
   for (const [, path, body] of dialects) expect(ratesIn(await ask(free, path, body))).toEqual({});
 });
 
-test('of several limits the one is shown of which the least is left', async () => {
+test('of several limits the one with the least left is shown', async () => {
   scripted();
   await open();
   const { key } = await gateway.token({ rpm_limit: 50, tpm_limit: 1000 });

@@ -25,7 +25,7 @@ const opened = (body: BodyInit | null, now = () => 7) => {
   return { ends, notes, upstream, stream };
 };
 
-test('what is owed is written down with the first bytes that a client gets, and every few seconds from then on', async () => {
+test('the amount owed is written down with the first bytes that a client gets, and every few seconds from then on', async () => {
   let clock = 7;
   const pieces = ['a', 'b', 'c', 'd', 'e'];
   const body = new ReadableStream({
@@ -62,7 +62,7 @@ test('an answer without a body is complete at once, and stays so when its client
   expect(ends).toMatchObject([{ endReason: 'completed', firstByteMs: null }]);
 });
 
-test('what was read to its end is complete', async () => {
+test('an answer that was read to its end is complete', async () => {
   const { ends, stream } = opened('sound');
   expect(await new Response(stream).text()).toBe('sound');
   expect(ends).toMatchObject([{ endReason: 'completed' }]);

@@ -835,7 +835,7 @@ describe('Ogg', () => {
     const file = Buffer.concat([oggPage(0, [opusHead]), oggPage(0, [opusTags]), ...sound]);
     expect(audioSeconds(file.subarray(0, file.length / 4), file.length)).toBeCloseTo(60, 0);
   });
-  test('what was cut out of a broadcast begins where it begins', () => {
+  test('a recording cut out of a broadcast begins at its first frame', () => {
     const sound = list(50, (at) => oggPage(960 * (at + 1) + 4_800_000, [opusPacket(19)]));
     expect(seconds(Buffer.concat([oggPage(0, [opusHead]), oggPage(0, [opusTags]), ...sound]))).toBeLessThan(1.1);
   });

@@ -23,7 +23,7 @@ test.each(Object.entries(forms))('%s', (_name, made) => {
   expect(effort(large)).toBeLessThan(24 * (effort(small) + 2000));
 });
 
-test('what the findings had sent takes next to no time', () => {
+test('recordings of the findings take next to no time', () => {
   const worst = {
     'Matroska: tracks and blocks of none': 20_000,
     'MP4: tracks and runs': 20_000,

@@ -218,7 +218,7 @@ describe('memory of what a short request names', () => {
   });
 });
 
-test('what is put back is part of the prompt that is held for', async () => {
+test('restored items are part of the prompt that is held for', async () => {
   const id = await itemOf();
   const counted = async (body: object) => {
     const answer = await world.fetch(`${gatewayUrl}/v1/responses/input_tokens`, {

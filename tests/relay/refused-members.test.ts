@@ -181,7 +181,7 @@ test('nothing is left out a second time, and a request has one more attempt in a
   expect(await stored()).toEqual([]);
 });
 
-test('what is left out in vain is not remembered', async () => {
+test('a member that was left out in vain is not remembered', async () => {
   refuses = (body) => unsupported(body.seed === undefined ? 'messages' : 'seed');
   expect(await calls(() => chat(one, { seed: 1 }))).toMatchObject({ status: 400, calls: 2 });
   expect(await calls(() => chat(one, { seed: 1 }))).toMatchObject({ status: 400, calls: 2 });
@@ -249,7 +249,7 @@ test('all are spared it once two users met it, and not before', async () => {
   expect(sentBodies().at(-1)).not.toHaveProperty('seed');
 });
 
-test('it is remembered for one model of one channel', async () => {
+test('a refusal is remembered for one model of one channel', async () => {
   const models = `m${made},n${made}`;
   const other = await gateway.channel(upstream.url, { models: `o${made}` });
   await gateway.services.channels.update(channel, { models }, 'owner');
@@ -261,7 +261,7 @@ test('it is remembered for one model of one channel', async () => {
   expect(await gateway.services.unsupportedMembers.list(other)).toEqual([]);
 });
 
-test('what is known of one dialect says nothing of another at the same channel', async () => {
+test('a refusal of one dialect says nothing of another at the same channel', async () => {
   await gateway.services.unsupportedMembers.store(channel, 'hand', [
     { model: `m${made}`, member: 'openai-chat:temperature' },
   ]);
@@ -401,7 +401,7 @@ test('an edit of the channel forgets what was learnt, for all and for conversati
   expect(await stored()).toEqual([]);
 });
 
-test('what an administrator confirms holds for all and stays', async () => {
+test('a refusal that an administrator confirms holds for all and stays', async () => {
   refuses = refusing('seed');
   await calls(() => chat(one, { seed: 1 }));
   await gateway.sync();
@@ -512,7 +512,7 @@ test('tools that run at the upstream are never told as functions', async () => {
   expect(await calls(() => gateway.send(one, '/v1/responses', body))).toMatchObject({ status: 400, calls: 1 });
 });
 
-test('what a member would have cost is charged and held as if it had gone', async () => {
+test('a left-out member is charged and held for as if it had gone', async () => {
   await gateway.option('SelfUseModeEnabled', 'false');
   const price = { [`m${made}`]: 1 };
   await gateway.option('ModelRatio', JSON.stringify(price));
@@ -588,7 +588,7 @@ test('a member that may not be left out is not noted, stored or obeyed', async (
   });
 });
 
-test('what has expired is sent again, and another thread is given what holds', () => {
+test('an expired refusal is sent again, and another thread is given the valid ones', () => {
   let now = 1_000_000;
   const ignored = () => undefined;
   const watcher = {

@@ -601,7 +601,7 @@ test('visits are counted of users who come when they are counted already, in oth
   expect(accounts.user(1)).toBeGreaterThan(0);
 });
 
-test('what is known of a request while it runs lies in its row', () => {
+test('a running request’s row has all that is known of it', () => {
   const { memory, open } = createMoney(createMemory());
   const row = openRequestAt(memory, [...rowsIn(allocateRows(memory))][0] ?? 0);
   row.servedBy(5, 2);

@@ -343,7 +343,7 @@ test('a revoked token stops working with the next look at the feed', async () =>
   expect((await gateway.chat(token.key, ask)).status).toBe(401);
 });
 
-test('what no channel of the model can do is said, and no upstream is blamed', async () => {
+test('a capability that no channel of the model has is named, and no upstream is blamed', async () => {
   await gateway.channel(upstream.url, { type: 14 });
   const { key } = await gateway.token();
   const response = await gateway.relay.handle(
@@ -385,7 +385,7 @@ test('pings fall between frames only', async () => {
   expect(text).toBe(`: PING\n\n${whole}${frame(delta('', 'stop'))}data: [DONE]\n\n`);
 });
 
-test('what an open stream owes is on disk, and a crash then charges it', async () => {
+test('the debt of an open stream is on disk, and a crash then charges it', async () => {
   await gateway.close();
   gateway = await createTestGateway({ limits: { checkpointMs: 0 } });
   await gateway.channel(upstream.url);

@@ -81,7 +81,7 @@ test('a turn is the request over HTTP: the same body goes upstream, the same is 
   ]);
 });
 
-test('what is only for the socket, and its handshake, does not go upstream', async () => {
+test('members and headers that only concern the socket do not go upstream', async () => {
   await gateway.channel(upstream.url);
   upstream.script(numbered());
   const client = await connect(key, undefined, { 'openai-beta': 'responses_websockets=2026-02-06,other=1' });
@@ -387,7 +387,7 @@ test('whoever has two hundred sockets goes on over HTTP', async () => {
   expect(gateway.relay.stats().sockets).toEqual({ open: 0, keptBytes: 0 });
 });
 
-test('what is kept for all sockets is bounded: the oldest leaves, and what is used is young', () => {
+test('the responses kept for all sockets are bounded: the oldest leaves, and use renews', () => {
   const kept = new KeptInputs(10);
   const [first, second, third] = [{}, {}, {}];
   kept.put(first, 'a', '1234');

@@ -146,7 +146,7 @@ test('rules for all channels act before those of a model, and both before the ow
   expect(JSON.parse(sent()?.body.toString() ?? '')).toEqual({ ...chat, c: 'channel' });
 });
 
-test('what rules for one model may ask for is held for requests of that model alone', async () => {
+test('features that rules for one model may ask for are held for with that model alone', async () => {
   await open({ models: 'gpt-4.1,gpt-4o' });
   const held = async (model: string): Promise<number> => {
     const available = () => gateway.balances.account(gateway.userId, 0).available();

@@ -193,7 +193,7 @@ const heldFor = async (tools: readonly object[], more: object = {}): Promise<num
   return sent.at(-1)?.held ?? 0;
 };
 
-test('what has no bound lowers nothing of what many searches are held for', async () => {
+test('a tool without a bound lowers nothing of what many searches are held for', async () => {
   await start(500_000_000, anthropic);
   const many = { ...search, max_uses: 300 };
   const alone = await heldFor([many]);
@@ -242,7 +242,7 @@ test('a number of calls where nothing is looked up holds nothing', async () => {
   expect(sent[0]?.held).toBeLessThan(2000);
 });
 
-test('of many searches that are named as many are asked for as the balance carries', async () => {
+test('where a request names many searches, it asks for as many as the balance carries', async () => {
   await start(1_000_000, anthropic);
   expect((await messages([{ ...search, max_uses: 100 }], longTurn)).status).toBe(200);
   const [tool] = (sent[0]?.body.tools ?? []) as readonly { readonly max_uses: number }[];

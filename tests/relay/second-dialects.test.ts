@@ -172,7 +172,7 @@ test('a full chat address gets chats, whatever its clients speak', async () => {
   ).toBe('/deep/v3/chat/completions');
 });
 
-test('what is no chat goes beside it, or nowhere', async () => {
+test('requests that are no chat go to the address beside that of chats, or nowhere', async () => {
   const key = await full('/deep/v3/chat/completions?tenant=1', 'own-b');
   expect(await post(key, '/v1/embeddings', { model: 'own-b', input: 'hi' })).toMatchObject({
     status: 200,

@@ -57,7 +57,7 @@ test.each(kinds.map((kind) => [kind.name, kind] as const))(
   },
 );
 
-test('what the standard reserves is no frame', () => {
+test('a header with reserved bits is no frame', () => {
   const [, , kind] = kinds;
   if (kind === undefined) throw new Error('no kind');
   const good = frame(kind, 9, 0, 0);
@@ -78,7 +78,7 @@ test('what the standard reserves is no frame', () => {
   }
 });
 
-test('what has no room for a whole head at the end of a file is no frame', () => {
+test('bytes too few for a whole head at the end of a file are no frame', () => {
   const [, , kind] = kinds;
   if (kind === undefined) throw new Error('no kind');
   const head = frame(kind, 9, 0, 0).subarray(0, 4);

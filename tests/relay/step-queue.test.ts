@@ -24,7 +24,7 @@ test.each([[[]], [[0]], [[1, 2]], [[0, 3, 4]], [[0, 1, 2, 3, 4, 5]]])(
   },
 );
 
-test('what comes from within a step runs behind all that came before', async () => {
+test('a step added from within a step runs behind all earlier ones', async () => {
   const enter = createStepQueue(() => undefined);
   const ran: string[] = [];
   const gate = Promise.withResolvers<void>();

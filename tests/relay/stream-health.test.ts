@@ -141,7 +141,7 @@ test('a probe whose client left, or that never ended, does not exclude a channel
   expect(health.waitMs(channel, 'm')).toBe(60_000);
 });
 
-test('what was under way when a host was ejected does not eject it again', () => {
+test('requests under way when a host was ejected do not eject it again', () => {
   const { health, troubles: failures } = withClock();
   for (let n = 0; n < 200; n++) health.failed(channel, 'm', 0, failure);
   expect(health.waitMs(channel, 'm')).toBe(30_000);

@@ -123,7 +123,7 @@ test.each([
   expect(await gateway.verify()).toEqual([]);
 });
 
-test('what continues a drawing is checked, goes to its channel, and is another user’s never', async () => {
+test('a follow-up of a drawing is checked, goes to its channel, and is never another user’s', async () => {
   await call('/mj/submit/imagine', { prompt: 'x' });
   const change = { taskId: 'mj-1', action: 'UPSCALE', index: 2 };
   expect((await call('/mj/submit/change', change)).body.description).toBe('task_status_not_success');

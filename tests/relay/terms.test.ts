@@ -204,7 +204,7 @@ test('a request cannot name other models to be served by', async () => {
   expect(Object.keys(sent())).toEqual(['model', 'messages']);
 });
 
-test('what a translation cannot carry is not charged as if it had', async () => {
+test('a tier that a translation cannot carry is not charged', async () => {
   await asOpenAi(allowed);
   upstream.script((response) => sendJson(response, completion()));
   await gateway.option('TierRatio', '{"gpt-4.1":{"speed:fast":6,"service_tier:priority":1.75}}');
@@ -226,7 +226,7 @@ test('a pass-through channel passes what has a price, and the operator’s own o
   expect((await lastLog()).quota).toBe(dollars([10_000, 3.5], [2_000, 14]));
 });
 
-test('what the operator’s own override makes dearer is held for', async () => {
+test('dearer terms of the operator’s own override are held for', async () => {
   const id = await asOpenAi();
   const heldNow = async () => {
     let held = 0;
@@ -284,7 +284,7 @@ test('a channel of one region is charged as one', async () => {
   expect((await lastLog()).quota).toBe(dollars([10_000, 2.2], [2_000, 8.8]));
 });
 
-test('what is held covers the dearest terms', async () => {
+test('the hold covers the dearest terms', async () => {
   await asOpenAi(allowed);
   const held: number[] = [];
   upstream.script((response) => {
@@ -446,7 +446,7 @@ test.each([
   expect((await lastLog()).quota).toBe(tokensOnly + extra);
 });
 
-test('what a drawing model read and wrote is charged at its own prices', async () => {
+test('a drawing model’s tokens are charged at its own prices', async () => {
   await asOpenAi();
   const image_gen = {
     input_tokens: 300,

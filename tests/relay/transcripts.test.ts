@@ -65,7 +65,7 @@ test('tokens and seconds of one model add up on one bill, which grows before it 
   ]);
 });
 
-test('what has no bill of its own belongs to the conversation’s; it is asked for once', async () => {
+test('a transcript without a bill of its own belongs to the conversation’s; it is asked for once', async () => {
   const { calls, admitted, transcripts } = scripted();
   expect(transcripts.take(null, counted(3, 4))).toMatchObject({ input: 3, output: 4 });
   expect(transcripts.take('unpriced', received(60))).toMatchObject({ input: recordedTokens(60) });

@@ -93,7 +93,7 @@ test.each(dialects)('%s: errors have the form of the dialect', async (client) =>
   expect(answer.type).toBe(client === 'anthropic-messages' ? 'error' : undefined);
 });
 
-test('what cannot be carried over is written into the log', async () => {
+test('members that cannot be carried over are written into the log', async () => {
   const response = await post('/v1/chat/completions', {
     model: 'anthropic-messages',
     messages: [{ role: 'user', content: 'hi' }],
@@ -108,7 +108,7 @@ test('what cannot be carried over is written into the log', async () => {
   ]);
 });
 
-test('of many losses, and of long names, the log shows the beginnings', async () => {
+test('the log shows the beginnings of many losses and of long names', async () => {
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`member${at}`, 1]));
   const response = await post('/v1/chat/completions', {
     model: 'anthropic-messages',

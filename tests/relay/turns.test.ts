@@ -152,7 +152,7 @@ test('an answer that ended without a usage leaves behind what it might have read
   expect(turns.bound()).toMatchObject({ output: 'four words of it'.length / 2 });
 });
 
-test('what is asked and not answered yet is bounded by what it reads: half a token a character', () => {
+test('a turn that is asked and not answered yet is bounded by its reading: half a token a character', () => {
   const boundOf = (characters: number) => {
     const turns = new Turns(counter, 'm', () => clock);
     turns.received(session(quiet));

@@ -333,7 +333,7 @@ describe('names that stand twice', () => {
     expect((await raw(members)).status).toBe(200);
   });
 
-  test('what a function was given is no request either', async () => {
+  test('arguments of a function are no request', async () => {
     const body =
       '{"model":"m","max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{"a":1,"a":2}}]}]}';
     const matched = relayRouteFor('/v1/messages');
@@ -383,7 +383,7 @@ describe('tools', () => {
     expect(tools({ type: 'shell', ...more })).toEqual(uses);
   });
 
-  test('of several types each is priced', () => {
+  test('each of several types is priced', () => {
     expect(tools({ type: 'web_search', Type: 'function' })).toEqual(['web_search']);
     expect(tools({ Type: 'function', web_search: {} })).toContain('web_search');
     expect(tools({ type: 'function', name: 'f', googleSearch: {} })).toContain('google_search');

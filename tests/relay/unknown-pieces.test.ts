@@ -180,7 +180,7 @@ test('a whole answer costs its unknown members like a streamed one', async () =>
 });
 
 test.each([true, false])(
-  'what a translation leaves out costs nothing, and is declared: streamed %s',
+  'a piece that a translation leaves out costs nothing, and is declared: streamed %s',
   async (stream) => {
     const message = { role: 'assistant', content: 'one ', musing: words(50) };
     if (stream) play([chunk(message), chatEnd]);
@@ -246,13 +246,16 @@ const waiting: Readonly<Record<string, Piece>> = {
   },
 };
 
-test.each(Object.entries(waiting))('what waits when an answer breaks off is paid for: %s', async (_name, piece) => {
-  play(piece.frames);
-  const { path, model, more, tokens } = piece;
-  await (await gateway.send(key, path, { model, stream: true, messages, ...more })).text();
-  const row = await gateway.lastLog();
-  expect(row).toMatchObject({ end_reason: 'upstream_broken', usage_source: 'estimated', completion_tokens: tokens });
-});
+test.each(Object.entries(waiting))(
+  'a piece that waits when an answer breaks off is paid for: %s',
+  async (_name, piece) => {
+    play(piece.frames);
+    const { path, model, more, tokens } = piece;
+    await (await gateway.send(key, path, { model, stream: true, messages, ...more })).text();
+    const row = await gateway.lastLog();
+    expect(row).toMatchObject({ end_reason: 'upstream_broken', usage_source: 'estimated', completion_tokens: tokens });
+  },
+);
 
 test('a call whose name comes late counts once', async () => {
   play([

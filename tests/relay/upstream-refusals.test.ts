@@ -133,7 +133,7 @@ const ofItsQuotaInEach = ofItsQuota.flatMap(([status, error]) =>
 );
 
 test.each(ofItsQuotaInEach)(
-  'what an upstream says of its own quota is kept from the caller of %s, and logged for the operator: %i %s',
+  'an upstream’s words about its own quota are kept from the caller of %s, and logged for the operator: %i %s',
   async (_path, status, _message, error, request) => {
     // Types are read in the dialects that have them; Google's and Ollama's clients are translated for.
     await gateway.channel(upstream.url, /^\/(?:v1beta|api)\//.test(request[0]) ? {} : { type: 199 });

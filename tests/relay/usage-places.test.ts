@@ -116,7 +116,7 @@ test.each(['gemini-generate', 'openai-chat'] as const)(
   },
 );
 
-test('what Anthropic’s start reports is not the whole bill where the end reports nothing', async () => {
+test('the usage that Anthropic’s start reports is not the whole bill where the end reports nothing', async () => {
   await gateway.channel(upstream.url, channels['anthropic-messages']);
   const message = { id: 'm', role: 'assistant', model, content: [], usage: { input_tokens: 120, output_tokens: 1 } };
   streams(

@@ -52,7 +52,7 @@ test('a window counts at most one slot too long and never too short, for each ke
   );
 });
 
-test('what is taken back no longer counts, as long as it counted', () => {
+test('a request that is taken back no longer counts, as long as it counted', () => {
   const window = createWindow(span);
   window.add('a', 5, 0);
   window.add('a', 3, 10_000);

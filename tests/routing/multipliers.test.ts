@@ -15,12 +15,12 @@ test.each([
   expect(longest('embeddings', 'documents', body)).toEqual([]);
 });
 
-test('of all numbers of answers the largest counts, up to a million', () => {
+test('the largest of all numbers of answers counts, up to a million', () => {
   expect(ordered('chat', 'answers', {})).toBe(1);
   expect(ordered('chat', 'answers', { n: 2, extra_body: { N: 5 } })).toBe(5);
   expect(ordered('completions', 'answers', { n: 1e12 })).toBe(maxTimes);
 });
 
-test('of lists too no more than a million counts', () => {
+test('no list counts for more than a million', () => {
   expect(ordered('embeddings', 'texts', { input: Array(maxTimes + 1).fill('a') })).toBe(maxTimes);
 });

@@ -318,7 +318,7 @@ test('a plan is kept until its list or the options change', () => {
   expect(plans.find(keyOf('b'), other, { ...options })).not.toBe(b);
 });
 
-test('of many plans the ones that were used last stay', () => {
+test('the most recently used of many plans stay', () => {
   const plans = new RoutePlans();
   const list = listOf();
   const first = plans.find(keyOf('m0'), list, options);

@@ -95,7 +95,7 @@ test('members that a provider refuses inside of messages are looked for where a 
   expect(compiled('openai', { model: 'gpt-4o' }).foreignFeatures).toBe(Feature.strays);
 });
 
-test('what the operator passes through is not edited', () => {
+test('a channel with pass-through is not edited', () => {
   const override = { paramOverride: { seed: 1 } };
   expect(compiled('custom', { stream: true }, { ...plain, ...override }).edits).toHaveLength(2);
   expect(
@@ -209,7 +209,7 @@ test('keys of several parts have targets of their own', () => {
   expect(targets.find(spark, requested, settings, 'password')?.wire).toBeNull();
 });
 
-test('of more targets than are kept the one that was used least lately goes', () => {
+test('the least recently used of too many targets goes', () => {
   const targets = new Targets(2);
   const one = channel('custom', plain);
   const find = (model: string) => targets.find(one, { ...parsed, model }, settings, 'k');

@@ -155,7 +155,7 @@ test('a text that is no program hides no wrong type in another', async () => {
   expect(await rejected(all)).toEqual(['no program', 'wrong type']);
 });
 
-test('what takes fewer lines than before moves no blame to another', async () => {
+test('code that becomes shorter moves no blame to another line', async () => {
   const long = `[\n${'\n'.repeat(20)}  ]`;
   const all = [
     ['shorter', 'b.ts', long, '[]'],

@@ -156,7 +156,7 @@ test('prices that are typed in dollars come back as they were typed, whatever ra
     }
 });
 
-test('what is stored is shown, and read back as the same', () => {
+test('a stored amount reads back as the same', () => {
   for (const details of [dollars, tokens])
     for (const quota of [0, 1, 7, 499_999, 500_000, 4_999_123, 123_456_789_012, -100]) {
       const text = moneyIn(quota, details);

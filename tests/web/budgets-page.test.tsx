@@ -121,7 +121,7 @@ test.each([
   await page.until(() => expect(page.calls).toContainEqual([id, { id: '4' }]));
 });
 
-test('what a single request may take is set in tokens, shown without a use, and cannot be reset', async () => {
+test('the limit of a single request is set in tokens, shown without a use, and cannot be reset', async () => {
   const page = await open([
     budget({
       id: 6,

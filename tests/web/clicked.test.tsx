@@ -80,7 +80,7 @@ test('a list goes back and forth by pages, their length is kept, and rows can co
   expect(localStorage.getItem('page-size')).toBe('50');
 });
 
-test('what could not be read is asked again by a press, and what fails again is said there alone', async () => {
+test('a part that could not be read is asked again by a press, and its second failure is said there alone', async () => {
   const { FailedReads } = await import('../../web/shell/failed-reads.tsx');
   const unheard: unknown[] = [];
   const note = (reason: unknown) => void unheard.push(reason);
@@ -269,7 +269,7 @@ test('what a form left to be stored, and is closed, is kept when the session end
   expect(hasChanges()).toBe(false);
 });
 
-test('what failed for one reason is read again by one press', async () => {
+test('several parts that failed for one reason are read again by one press', async () => {
   let isDown = true;
   const answer = (names: readonly string[]) => () => (isDown ? { refused: 'database is locked', status: 400 } : names);
   const page = await mounted(

@@ -95,7 +95,7 @@ test('headings get the ids that GitHub gives them', () => {
   expect(headingId('系统要求')).toBe('系统要求');
 });
 
-test('what is searched is cut at headings and links to them', () => {
+test('search results are sections with links to their headings', () => {
   const { parts } = renderDocs('# Title\n\nFirst.\n\n## Second `part`\n\nText of [it](x.md).\n', 'page', 'Title', 'en');
   expect(parts).toEqual([
     { url: '/docs/en/page', page: 'Title', heading: '', text: 'First.' },

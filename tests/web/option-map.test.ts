@@ -7,7 +7,7 @@ import { issueOf, listOf, mapShapeOf, rowsIn, textOf } from '../../web/features/
 const numbers = { depth: 1, value: 'number' } as const;
 const pairs = { depth: 2, value: 'number' } as const;
 
-test('what is shipped of every map can be edited as rows, and comes back the same', () => {
+test('every shipped map can be edited as rows, and comes back the same', () => {
   const maps = optionKeys.filter((key) => mapShapeOf(key) !== undefined);
   expect(maps).toContain('GroupRatio');
   expect(maps.length).toBeGreaterThan(15);
@@ -37,7 +37,7 @@ test('any map of numbers comes back as it was, whatever its names', () => {
   );
 });
 
-test('what is no such map can only be edited as text', () => {
+test('a text that is no such map can only be edited as text', () => {
   for (const text of ['[1]', '{"a":"b"}', '{"a":{"b":1}}', '{"a":', 'null', '{"a":null}'])
     expect([text, rowsIn(text, numbers)]).toEqual([text, null]);
   expect(rowsIn('{"a":1}', pairs)).toBeNull();
@@ -69,7 +69,7 @@ test('links to chats are rows that are stored as a list of objects with one name
     expect([text, rowsIn(text, shape)]).toEqual([text, null]);
 });
 
-test('what is shipped of every list comes back the same, and what is no list can only be edited as text', () => {
+test('every shipped list comes back the same, and a text that is no list can only be edited as text', () => {
   for (const key of ['EmailDomainWhitelist', 'gemini.supported_imagine_models'] as const) {
     const { fallback } = optionRow(key);
     const entries = listOf(key)?.entriesIn(fallback) ?? null;

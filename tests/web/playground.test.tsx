@@ -41,13 +41,13 @@ test('every parameter that is set is sent, under the name of the wire', () => {
   });
 });
 
-test('what a model refuses is left out of its request, and an effort it has no word for', () => {
+test('a member that a model refuses is left out of its request, and an effort it has no word for', () => {
   const body = bodyOf(full, 'm', [], takes({ refuses: ['temperature', 'topP', 'stop'], efforts: ['low'] }));
   for (const member of ['temperature', 'top_p', 'stop', 'reasoning_effort']) expect(body).not.toHaveProperty(member);
   expect(body).toMatchObject({ presence_penalty: -0.5, seed: 7 });
 });
 
-test('what cannot be read is named before anything is sent', () => {
+test('a parameter that cannot be read is named before anything is sent', () => {
   expect(invalidSetting(full)).toBeNull();
   expect(invalidSetting({ ...full, max_tokens: '12.7' })).toBe('maxTokens');
   expect(invalidSetting({ ...full, seed: 'x' })).toBe('seed');

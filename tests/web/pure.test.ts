@@ -43,7 +43,7 @@ test('maps become rows and back; nothing else is touched', () => {
   expect(rowsOf(withoutModel(texts, 'mj')).map(({ name }) => name)).toEqual(['gpt-4o', 'plain']);
 });
 
-test('what is set counts; where nothing is, the family’s default is shown', () => {
+test('a set value counts; where none is set, the family’s default is shown', () => {
   const [fixed, , free] = rowsOf(texts);
   if (fixed === undefined || free === undefined) throw new Error('lost');
   expect([followsFamily(fixed), completionOf(fixed)]).toEqual([false, 9]);

@@ -37,7 +37,7 @@ test('two moments go before a span; either end may be open', () => {
   expect(range('from=yesterday&range=7d').span).toBe('7d');
 });
 
-test('what is written into the address is read back as the same range', () => {
+test('a range in the address is read back as the same range', () => {
   const custom = { span: 'custom', from: Date.UTC(2026, 1, 1) / 1000, to: Date.UTC(2026, 1, 2) / 1000 } as const;
   expect(range(String(new URLSearchParams(rangeQuery(custom))))).toEqual(custom);
   expect(range(String(new URLSearchParams(rangeQuery(range('range=7d')))))).toEqual(range('range=7d'));

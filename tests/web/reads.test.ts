@@ -18,7 +18,7 @@ test('the network is used in one place, but for a file and the question whether 
   expect([...holding(/(?<![.\w])fetch\(/)].sort()).toEqual(['lib/api.ts', 'lib/code-error.ts', 'lib/download.ts']);
 });
 
-test('what is not known is not made a zero', () => {
+test('an unknown value is not shown as zero', () => {
   const known = /\b(money|compact\.format)\([^)]*\?\? 0/;
   expect(holding(known)).toEqual([]);
   expect(holding(/total=\{[^}]*\?\? 0\}/)).toEqual([]);

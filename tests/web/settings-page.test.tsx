@@ -76,7 +76,7 @@ test.each(Object.entries(panels))('%s: its controls are on the page', async (_id
   }
 });
 
-test('what can be chosen has a name in the reader’s language', async () => {
+test('every choice has a name in the reader’s language', async () => {
   await whole('operation');
   const names = [...document.querySelectorAll('form [aria-label]')].map((one) => one.getAttribute('aria-label') ?? '');
   expect(names.filter((name) => /^[^:]+: 小时$/.test(name))).toHaveLength(1);

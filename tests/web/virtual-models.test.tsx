@@ -131,7 +131,7 @@ test('a target is added with the focus in it, removed with the focus in its plac
   expect(last?.disabled).toBe(true);
 });
 
-test('what the server has against a member of a target stands at that field, which opens and takes the focus', async () => {
+test('a server’s objection to a member of a target is shown at that field, which opens and takes the focus', async () => {
   const drawer = await editing({
     'virtual_model.update': () =>
       refused('virtual_model_invalid', {
