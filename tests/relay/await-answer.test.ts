@@ -2,34 +2,13 @@
 import { expect, test } from 'vitest';
 import { withBlanks } from '../../server/relay/delivery/await-answer.ts';
 import { Deadlines } from '../../server/relay/shared/deadline.ts';
-
-/** A clock that a test moves. */
-function handClock() {
-  let now = 0;
-  let look: (() => void) | null = null;
-  const deadlines = new Deadlines({
-    monoNow: () => now,
-    every(callback) {
-      look = callback;
-      return {
-        close() {
-          look = null;
-        },
-      };
-    },
-  });
-  const pass = (ms: number): void => {
-    now += ms;
-    look?.();
-  };
-  return { deadlines, pass, isWaiting: () => look !== null };
-}
+import { VirtualTime } from '../support/virtual-time.ts';
 
 test.each(['whole', 'broken'])('no blank follows an answer that came %s', async (how) => {
-  const { deadlines, pass, isWaiting } = handClock();
+  const time = new VirtualTime();
   const answered = Promise.withResolvers<Response>();
-  const waiting = withBlanks(answered.promise, 1000, deadlines, {});
-  pass(1000);
+  const waiting = withBlanks(answered.promise, 1000, new Deadlines(time), {});
+  time.jump(1050);
   const body = (await waiting).text().catch((error: Error) => error.message);
   await Promise.resolve();
   answered.resolve(
@@ -37,9 +16,7 @@ test.each(['whole', 'broken'])('no blank follows an answer that came %s', async 
       ? new Response('{}')
       : new Response(new ReadableStream({ start: (controller) => controller.error(new Error('it broke')) })),
   );
-  expect(await Promise.race([body, Bun.sleep(2000).then(() => 'nothing ends')])).toMatch(
-    how === 'whole' ? /^ +\{\}$/ : /it broke/,
-  );
-  pass(1000);
-  expect(isWaiting()).toBe(false);
+  expect(await body).toMatch(how === 'whole' ? /^ +\{\}$/ : /it broke/);
+  time.jump(1050);
+  expect(time.waiting).toBe(0);
 });
