@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { SnapshotPart } from '../../server/contract/snapshot.ts';
+import { type SnapshotPart, tokenPresets } from '../../server/contract/snapshot.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
 import { createSnapshotSource } from '../../server/domain/snapshot/load.ts';
 import { createRelayState } from '../../server/relay/state/state.ts';
@@ -23,9 +23,13 @@ async function source() {
     INSERT INTO tokens (user_id, name, key_hmac, key_sealed, key_hint, created_at) SELECT 1, 'k' || i, 'h' || i, 'x', 'x', 1 FROM ${numbers(2000)};
     UPDATE tokens SET allow_ips = '10.0.0.0/8', old_key_hmac = 'before', old_key_until = 9, rpm_limit = 4, day_at = 86400,
       day_used = 5, model_limits_enabled = 1, model_limits = 'a,b', unlimited = 1, labels = 'x,y' WHERE id = 2000;
-    UPDATE tokens SET month_used = 6 WHERE id = 3`);
+    UPDATE tokens SET month_used = 6 WHERE id = 3;
+    UPDATE tokens SET status = 2, expires_at = 99, quota_limit = 500, used_quota = 7, group_name = 'vip', channels = '3,4', unlimited = 1 WHERE id = 4`);
   return createSnapshotSource({ database, vault: createVault(Buffer.from('key')) });
 }
+
+/** What is sent of every key. */
+const always = ['id', 'keyHmac', 'name', 'status', 'unlimited', 'userId'];
 
 const state = () =>
   createRelayState(
@@ -45,6 +49,10 @@ test('a snapshot that comes in parts says what it says in one piece, and counts 
   const rest = await load((part) => void parts.push(part));
   expect(Math.max(...parts.map(({ users, tokens }) => users.length + tokens.length))).toBe(1000);
   expect([rest.users, rest.tokens]).toEqual([[], []]);
+  const sent = parts.flatMap(({ tokens }) => tokens);
+  expect(Object.keys(sent.find(({ id }) => id === 2) ?? {}).toSorted()).toEqual(always);
+  const changed = [3, 4, 2000].flatMap((id) => Object.keys(sent.find((token) => token.id === id) ?? {}));
+  expect([...new Set(changed)].toSorted()).toEqual([...always, ...Object.keys(tokenPresets)].toSorted());
   const whole = await load();
   expect([whole.users.length, whole.tokens.length]).toEqual([1000, 2000]);
 

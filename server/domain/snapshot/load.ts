@@ -13,14 +13,16 @@ import type { BudgetSnapshot } from '../../contract/budgets.ts';
 import { operations } from '../../contract/deferred-changes.ts';
 import { networksIn } from '../../contract/networks.ts';
 import { isOptionKey, optionRow } from '../../contract/options.ts';
-import type {
-  ChannelSnapshot,
-  Snapshot,
-  SnapshotDelta,
-  SnapshotPart,
-  TokenLimits,
-  TokenSnapshot,
-  UserSnapshot,
+import {
+  type ChannelSnapshot,
+  type SentToken,
+  type Snapshot,
+  type SnapshotDelta,
+  type SnapshotPart,
+  type TokenLimits,
+  type TokenSnapshot,
+  tokenPresets,
+  type UserSnapshot,
 } from '../../contract/snapshot.ts';
 import { objectIn } from '../../contract/stored-object.ts';
 import { labelsIn } from '../../contract/token-fields.ts';
@@ -66,15 +68,18 @@ export function createSnapshotSource({
     const virtual = (await virtualModels.all()).map(virtualModelOf);
     const bounds = (await budgets.all()).map(budgetSnapshot);
     const all = { users: [] as UserSnapshot[], tokens: [] as TokenSnapshot[] };
-    const keep = (part: SnapshotPart) => {
-      all.users.push(...part.users);
-      all.tokens.push(...part.tokens);
-    };
-    const take = onPart ?? keep;
-    take({ kind: 'part', isFirst: true, users: [], tokens: [] });
     const more = { kind: 'part', isFirst: false, users: [], tokens: [] } as const;
-    await readAll(users.after, (rows) => take({ ...more, users: rows.map(userSnapshot) }));
-    await readAll(tokens.after, (rows) => take({ ...more, tokens: rows.map(tokenSnapshot) }));
+    onPart?.({ ...more, isFirst: true });
+    await readAll(users.after, (rows) => {
+      const read = rows.map(userSnapshot);
+      if (onPart === undefined) all.users.push(...read);
+      else onPart({ ...more, users: read });
+    });
+    await readAll(tokens.after, (rows) => {
+      const read = rows.map(tokenSnapshot);
+      if (onPart === undefined) all.tokens.push(...read);
+      else onPart({ ...more, tokens: read.map(withoutPresets) });
+    });
     return {
       kind: 'snapshot',
       seq,
@@ -182,16 +187,33 @@ const tokenSnapshot = (row: RelayTokenRow): TokenSnapshot => ({
   quotaLimit: row.quota_limit,
   used: row.used_quota,
   modelLimits: row.model_limits_enabled === 1 ? members(row.model_limits) : null,
-  allowIps: networksIn(row.allow_ips),
+  allowIps: row.allow_ips === '' ? tokenPresets.allowIps : networksIn(row.allow_ips),
   group: row.group_name,
   ...(row.labels === '' ? {} : { labels: labelsIn(row.labels) }),
   ...(row.channels === '' ? {} : { channels: row.channels }),
   limits: limitsOf(row),
-  periods: {
-    day: { at: row.day_at, used: row.day_used },
-    month: { at: row.month_at, used: row.month_used },
-  },
+  periods: isUnused(row)
+    ? tokenPresets.periods
+    : { day: { at: row.day_at, used: row.day_used }, month: { at: row.month_at, used: row.month_used } },
 });
+
+const presetMembers = Object.keys(tokenPresets) as (keyof typeof tokenPresets)[];
+
+/** What is empty is the preset itself. */
+function withoutPresets(token: TokenSnapshot): SentToken {
+  const { id, userId, name, keyHmac, status, unlimited } = token;
+  const sent: { -readonly [Member in keyof SentToken]: SentToken[Member] } = {
+    ...{ id, userId, name, keyHmac, status, unlimited },
+  };
+  const put = <Member extends keyof typeof tokenPresets>(member: Member) => {
+    if (token[member] !== tokenPresets[member]) sent[member] = token[member];
+  };
+  presetMembers.forEach(put);
+  return sent;
+}
+
+const isUnused = ({ day_at, day_used, month_at, month_used }: RelayTokenRow): boolean =>
+  day_at === 0 && day_used === 0 && month_at === 0 && month_used === 0;
 
 function limitsOf(row: RelayTokenRow): TokenLimits | null {
   const limits = {
