@@ -97,8 +97,9 @@ async function restartWithMemory(): Promise<void> {
 /** They read their modules while this thread reads its own. */
 async function startThreads(): Promise<void> {
   const { startEarly } = await import('../server/embedded/workers.ts');
-  startEarly('control');
+  // Nothing of the others' work begins before the ledger has opened the database.
   if (!process.env.DATABASE_URL && !process.env.DATABASE_URL_FILE) startEarly('ledger');
+  startEarly('control');
 }
 
 async function main(): Promise<number> {

@@ -173,11 +173,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     });
     const watch = watchStorage(ledgerThread, relayThreads, control, print);
     threads.push({ terminate: watch.stop });
-    const setupDone = await controlStarted;
-    await state.ready;
+    // Among other servers a relay must not begin before this one is known to them.
+    if (before !== null || node !== null) await controlStarted;
+    await Promise.race([state.ready, controlStarted.then(() => state.ready)]);
 
     await before?.reserve({ balances, ledger, control: sendToControl, now: Date.now });
     const openPort = await relayThreads.open();
+    threads.push({ terminate: relayThreads.shutDownNow });
     const health = keptHealth(files.health, threadTimers());
     if (health !== null) relayThreads.received(health);
     const monitors = createMonitors(metrics, {
@@ -198,6 +200,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     });
     reserveSpace.start();
     threads.push({ terminate: () => void reserveSpace.stop() });
+    const setupDone = await controlStarted;
     const close = async (): Promise<void> => {
       const [isSound] = await Promise.all([
         ledgerThread.stop(leaveMs),

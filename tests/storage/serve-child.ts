@@ -9,6 +9,8 @@ const Plain = globalThis.Worker;
 /** Where a test wants threads to stand still. */
 const standing = process.env.TEST_STALL_MS === undefined ? [] : (['control', 'relay'] as const);
 const entryOf = (entry: string | URL): string | URL => {
+  if (process.env.TEST_HOLD_FILE !== undefined && String(entry).includes('/threads/control/'))
+    return new URL('./held-control.ts', import.meta.url);
   const name = standing.find((one) => String(entry).includes(`/threads/${one}/`));
   return name === undefined ? entry : new URL(`./standing-${name}.ts`, import.meta.url);
 };

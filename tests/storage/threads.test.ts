@@ -1,4 +1,7 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { freePort } from '../../cli/bench/process.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 import { type Streams, streams } from './answers.ts';
 import { chat, createSite, type ReceivedStream, type Site } from './support.ts';
@@ -56,6 +59,30 @@ test.each(['throw ledger', 'terminate ledger'])(
   },
   60_000,
 );
+
+test('a server that is alone relays and bills before its console is put together, and the first request of that waits for it', async () => {
+  const port = freePort();
+  const hold = join(site.dir, 'go-on');
+  const started = site.serve(['--port', String(port)], { TEST_HOLD_FILE: hold });
+  const url = `http://127.0.0.1:${port}`;
+  const ready = () =>
+    fetch(`${url}/readyz`).then(
+      ({ status }) => status,
+      () => 0,
+    );
+  await expect.poll(ready, { timeout: 10_000 }).toBe(200);
+  const answer = await chat(url, key);
+  expect([answer.status, answer.whole]).toEqual([200, true]);
+  const console_ = fetch(`${url}/api/status`).then(({ status }) => status);
+  expect(await Promise.race([console_, chat(url, key).then(({ status }) => `relayed ${status}`)])).toBe('relayed 200');
+  writeFileSync(hold, '');
+  expect(await console_).toBe(200);
+  const serving = await started;
+  expect(serving.url).toBe(url);
+  serving.child.kill('SIGTERM');
+  expect(await serving.ended()).toBe(0);
+  expect(await site.charged()).toContain(answer.id);
+});
 
 test.each(['throw control', 'terminate control'])(
   '%s: the relay serves on, the thread is started again and the console is back',

@@ -105,6 +105,26 @@ async function start(order: ControlStart) {
   const { node } = order;
   const turns = createJobLock(database, node);
   const feed = createChangeStream(database);
+  const fresh = database.engine === 'sqlite' ? freshness(ledger, timers) : async () => true;
+  const api = Promise.withResolvers<Omit<AppOptions, 'listener'>>();
+  const servers = await Promise.all([
+    listen(createServer(loadedLater(api.promise, 'network', fresh)), files.httpSocket),
+    listen(createServer(loadedLater(api.promise, 'local', fresh)), files.localSocket),
+  ]);
+  const making = Promise.withResolvers<Services>();
+  let isolation: Isolation | null = null;
+  const publisher = createPublisher({
+    source: createSnapshotSource({ database, vault, feed }),
+    publish(update) {
+      self.postMessage(update);
+      if (update.kind !== 'part') isolation?.changed(update);
+    },
+    optionsChanged: async () => (await making.promise).options.reload(),
+    report,
+    timers,
+  });
+  // The relays take requests from here on, which reach the sockets above.
+  await publisher.start();
   // All of them now: what counts from the start counts from here.
   const services: Services = {
     ...(await createServices({
@@ -141,24 +161,12 @@ async function start(order: ControlStart) {
       now: timers.now,
     })),
   };
+  making.resolve(services);
   // Older versions kept them readable.
   await services.settings.sealReadable();
-  let isolation: Isolation | null = null;
-  const publisher = createPublisher({
-    source: createSnapshotSource({ database, vault, feed }),
-    publish(update) {
-      self.postMessage(update);
-      if (update.kind !== 'part') isolation?.changed(update);
-    },
-    optionsChanged: services.options.reload,
-    report,
-    timers,
-  });
-  await publisher.start();
   if (order.leaseSeconds !== null) isolation = await watchIsolation(feed, publisher, node, order.leaseSeconds, timers);
-  const fresh = database.engine === 'sqlite' ? freshness(ledger, timers) : async () => true;
   const requestIds = new RequestIds(timers.now);
-  const api = {
+  api.resolve({
     services,
     requestId: () => requestIds.next(),
     ...(order.measured
@@ -170,11 +178,7 @@ async function start(order: ControlStart) {
     report,
     changed: publisher.check,
     ...(order.log.access ? { onResponse: (fields: LogFields) => log.info('api request', fields) } : {}),
-  };
-  const servers = await Promise.all([
-    listen(createServer(loadedLater({ ...api, listener: 'network' }, fresh)), files.httpSocket),
-    listen(createServer(loadedLater({ ...api, listener: 'local' }, fresh)), files.localSocket),
-  ]);
+  });
   const peers = await joinPeers({
     ...{ database, node, timers, services, publisher, report },
     follows: feed.position,
@@ -211,7 +215,7 @@ async function start(order: ControlStart) {
   void services.practice.resume().catch(report);
   self.postMessage({ kind: 'ready', setupDone: await services.setup.isDone() });
   // Without a guard in the way this thread ends, and with it the server; until the proof is there, no guarded call leaves.
-  void guardVerified();
+  timers.set(() => void guardVerified(), guardMs).unref();
   return {
     tested: (id: number, result: ChannelTestResult) => {
       tests.get(id)?.(result);
@@ -262,6 +266,9 @@ async function start(order: ControlStart) {
     },
   };
 }
+
+/** The proof of the guard costs as much as the first answer of the API, which goes first. */
+const guardMs = 1000;
 
 /** What was learnt of upstreams in so long is learnt again after a crash. */
 const healthMs = 10_000;
@@ -372,11 +379,17 @@ function freshness(ledger: LedgerClient, timers: Timers): () => Promise<boolean>
   };
 }
 
-/** What serves the API is loaded and put together for its first request: a node that only relays never needs it. */
-function loadedLater(options: AppOptions, fresh: () => Promise<boolean>): RequestListener {
+/** What serves the API is loaded and put together for its first request: a node that only relays never needs it. @param options resolves when there is what it is put together from. */
+function loadedLater(
+  options: Promise<Omit<AppOptions, 'listener'>>,
+  listener: AppOptions['listener'],
+  fresh: () => Promise<boolean>,
+): RequestListener {
   let app: Promise<RequestListener> | null = null;
   return async (request, response) => {
-    app ??= import('../../http/app.ts').then(({ createApp }) => createApp(options));
+    app ??= Promise.all([import('../../http/app.ts'), options]).then(([{ createApp }, made]) =>
+      createApp({ ...made, listener }),
+    );
     // Whoever asks for his balance or the log after his answer sees it there.
     if (!(await fresh())) response.setHeader('X-Ledger-Behind', '1');
     (await app)(request, response);
@@ -394,11 +407,17 @@ function listen(server: Server, path: string): Promise<Server> {
   });
 }
 
+/** What came while the thread started. */
+const early: ToControl[] = [];
+
 self.onmessage = ({ data }) => {
-  if (data.kind !== 'start') return;
+  if (data.kind !== 'start') {
+    early.push(data);
+    return;
+  }
   start(data)
     .then((control) => {
-      self.onmessage = ({ data: message }) => {
+      const receive = (message: ToControl) => {
         if (message.kind === 'tested') control.tested(message.id, message.result);
         if (message.kind === 'channelHealth') control.channelHealth(message.id, message.statuses);
         if (message.kind === 'storage') control.storage(message.status);
@@ -412,6 +431,8 @@ self.onmessage = ({ data }) => {
         if (message.kind === 'applied') control.applied(message.seq);
         if (message.kind === 'close') void control.close().then(() => self.postMessage({ kind: 'closed' }));
       };
+      self.onmessage = ({ data: message }) => receive(message);
+      for (const message of early.splice(0)) receive(message);
     })
     .catch((error: unknown) => {
       reporter(logOf(data.log))(error);

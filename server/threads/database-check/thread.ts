@@ -1,5 +1,6 @@
 /** A look through the database file at start: what is found in time keeps the server from starting, the rest is reported while it serves. */
 import { existsSync } from 'node:fs';
+import { systemTimers } from '../../contract/timers.ts';
 import { startThread } from '../../embedded/workers.ts';
 import { watchThread } from '../watch-thread.ts';
 import type { CheckOrder, CheckReport } from './worker.ts';
@@ -14,7 +15,8 @@ export interface DatabaseCheck {
   stop(): void;
 }
 
-export function startDatabaseCheck(order: CheckOrder): DatabaseCheck {
+/** @param delayMs for which others may start first. */
+export function startDatabaseCheck(order: CheckOrder, delayMs = 0): DatabaseCheck {
   const found = { quick: Promise.withResolvers<readonly string[]>(), full: Promise.withResolvers<readonly string[]>() };
   const done = () => {
     found.quick.resolve([]);
@@ -27,18 +29,27 @@ export function startDatabaseCheck(order: CheckOrder): DatabaseCheck {
     done();
     return { ...checked, stop: () => undefined };
   }
-  const thread = startThread('check');
-  const stopWatching = watchThread(thread, done);
+  let stopThread: () => void = () => undefined;
+  const begin = () => {
+    const thread = startThread('check');
+    const stopWatching = watchThread(thread, done);
+    stopThread = () => {
+      stopWatching();
+      thread.terminate();
+    };
+    thread.onmessage = ({ data }: MessageEvent<CheckReport>) => {
+      looked = true;
+      found[data.kind].resolve(data.problems);
+      if (data.kind === 'full') stop();
+    };
+    thread.postMessage(order);
+  };
+  const beginning = delayMs === 0 ? null : systemTimers.set(begin, delayMs);
+  if (beginning === null) begin();
   const stop = () => {
-    stopWatching();
-    thread.terminate();
+    beginning?.close();
+    stopThread();
     done();
   };
-  thread.onmessage = ({ data }: MessageEvent<CheckReport>) => {
-    looked = true;
-    found[data.kind].resolve(data.problems);
-    if (data.kind === 'full') stop();
-  };
-  thread.postMessage(order);
   return { ...checked, stop };
 }

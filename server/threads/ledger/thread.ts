@@ -61,6 +61,9 @@ export interface LedgerThread {
 /** How long a start waits for a look through the file, unless it was closed in order. */
 const quickMs = 2000;
 
+/** A file that was closed in order is looked through when the start is over. */
+const cleanMs = 1000;
+
 /** @throws AppError data_dir_unreadable, database_corrupt, database_newer. */
 export async function startLedger(order: {
   readonly files: DataDirFiles;
@@ -75,7 +78,8 @@ export async function startLedger(order: {
 }): Promise<LedgerThread> {
   const { files, nativeBinding, follows, node, print, onMigration = () => undefined } = order;
   const isClean = node === null && takeCleanEnd(files.database);
-  const check = node === null ? startDatabaseCheck({ file: files.database, nativeBinding }) : unchecked;
+  const check =
+    node === null ? startDatabaseCheck({ file: files.database, nativeBinding }, isClean ? cleanMs : 0) : unchecked;
   const thread = startThread(node === null ? 'ledger' : 'node');
   const ready = Promise.withResolvers<LedgerReport & { kind: 'ready' }>();
   const closed = Promise.withResolvers<void>();
