@@ -33,5 +33,5 @@ export interface Dialect {
     drop(query: Kysely<Schema>, before: number): Promise<number>;
   } | null;
   /** Keeps other writers off the table until the transaction ends; called before anything is read. */
-  exclusive(transaction: Kysely<Schema>, table: 'audit'): Promise<void>;
+  exclusive(transaction: Kysely<Schema>, table: 'audit' | 'virtual_models'): Promise<void>;
 }

@@ -5,8 +5,18 @@ import type { VirtualModelsTable } from '../schema/tables.ts';
 
 export type VirtualModelRow = Selectable<VirtualModelsTable>;
 
-export function createVirtualModelsRepository({ query }: Database) {
+export function createVirtualModelsRepository(database: Database) {
+  const { query, dialect } = database;
   return {
+    /**
+     * Of all nodes and connections one at a time: what is looked at stays as it is until the work has written.
+     * @param work asks `inside` alone: on SQLite the database is busy with it.
+     */
+    alone: <Of>(work: (inside: Database) => Promise<Of>): Promise<Of> =>
+      query.transaction().execute(async (transaction) => {
+        await dialect.exclusive(transaction, 'virtual_models');
+        return work({ ...database, query: transaction });
+      }),
     all: (): Promise<VirtualModelRow[]> => query.selectFrom('virtual_models').selectAll().orderBy('name').execute(),
     create: (row: Insertable<VirtualModelsTable>): Promise<VirtualModelRow> =>
       query.insertInto('virtual_models').values(row).returningAll().executeTakeFirstOrThrow(),

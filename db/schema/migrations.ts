@@ -48,6 +48,10 @@ const trafficCountersAt7 = [
   ...Array.from({ length: 23 }, (_, at) => `first_${at}`),
 ];
 
+/** From which on single keys of a channel are switched off. */
+export const keysOff = '0013-keys-off';
+/** From which on names stand for chains. */
+export const virtualModels = '0015-virtual-models';
 /** From which on keys are bound to channels. */
 export const keyChannels = '0025-routes';
 
@@ -134,7 +138,7 @@ const shared: readonly SharedMigration[] = [
     ],
   },
   {
-    name: '0013-keys-off',
+    name: keysOff,
     statements: ({ text, follow }) => [
       `ALTER TABLE channels ADD COLUMN keys_off ${text} NOT NULL DEFAULT ''`,
       ...follow(
@@ -163,7 +167,7 @@ const shared: readonly SharedMigration[] = [
     ],
   },
   {
-    name: '0015-virtual-models',
+    name: virtualModels,
     statements: ({ integer, text, serial, rowed, followNew }) => [
       `CREATE TABLE virtual_models (
   id ${serial},

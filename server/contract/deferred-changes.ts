@@ -28,7 +28,8 @@ function membersOf(text: string | undefined): Readonly<Record<string, unknown>> 
   }
 }
 
-const isSet = (value: unknown): boolean =>
+/** Whether a setting says anything. */
+export const isSet = (value: unknown): boolean =>
   value !== null &&
   value !== false &&
   value !== '' &&

@@ -28,9 +28,13 @@ export const namedGroups = (text: string): readonly string[] => [
   ),
 ];
 
+/** Whether the field says more than one name, where no group is called like one of the words. */
+export const saysOrder = (text: string): boolean =>
+  text.includes(',') || text === autoGroups || text === cheapestGroups;
+
 /** Whether the field says more than one name; a group that is called like a word here is meant by it. */
 export const isGroupOrder = (text: string, { groupRatios }: Pick<GroupRules, 'groupRatios'>): boolean =>
-  text.includes(',') || ((text === autoGroups || text === cheapestGroups) && !groupRatios.has(text));
+  saysOrder(text) && (text.includes(',') || !groupRatios.has(text));
 
 /** Whether a user may use a group besides that of the key. */
 export const mayUseGroup = (

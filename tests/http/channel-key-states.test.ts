@@ -115,6 +115,23 @@ test('a key that is limited names the model at which it waits', async () => {
   expect(limited?.waiting_models).toEqual([{ model: 'gpt-4o-mini', wait_ms: expect.closeTo(600_000, -4) }]);
 });
 
+test('waits are whole milliseconds: of keys, of their models, of channels', async () => {
+  refusals = { [keys[0]]: [401, 'no'], [keys[1]]: [429, 'slow down'], [keys[2]]: [429, 'slow down'] };
+  for (let n = 0; n < 3; n++) await ask();
+  const found = await list();
+  const { data } = (await send('GET', '/api/route/explain?model=gpt-4o-mini', undefined, root)) as {
+    data: { channels: readonly { wait_ms: number }[] };
+  };
+  for (const waits of [
+    found.map(({ wait_ms }) => wait_ms),
+    found.flatMap(({ waiting_models: models }) => models.map(({ wait_ms }) => wait_ms)),
+    data.channels.map(({ wait_ms }) => wait_ms),
+  ]) {
+    expect(waits.filter((ms) => ms > 0)).not.toEqual([]);
+    expect(waits.filter((ms) => !Number.isInteger(ms))).toEqual([]);
+  }
+});
+
 test('a key that is switched off is sent nowhere, survives edits of the list, and comes back', async () => {
   const second = await idOf(1);
   expect(await switchTo(second, 'off')).toMatchObject({ success: true, data: { hint: hint(1), status: 'off' } });

@@ -26,11 +26,11 @@ const keyShape = z.object({
   /** Refused: its upstream turned it down, and has not taken it since. */
   status: z.enum(['in_use', 'waiting', 'refused', 'off']),
   /** Until it is tried again; 0 = now. */
-  wait_ms: z.number(),
+  wait_ms: z.int(),
   /** Until its upstream lets it work again, where it said so: it is tried before. */
-  upstream_wait_ms: z.number(),
+  upstream_wait_ms: z.int(),
   /** Models at which it waits. */
-  waiting_models: z.array(z.object({ model: z.string(), wait_ms: z.number() })),
+  waiting_models: z.array(z.object({ model: z.string(), wait_ms: z.int() })),
   /** What its upstream said when it failed last; '' = it did not. */
   error: z.string(),
   /** Epoch seconds; 0 = never. */
@@ -533,7 +533,7 @@ export const channelEndpoints = [
           weight: z.int(),
           share: z.number(),
           condition: z.string(),
-          wait_ms: z.number(),
+          wait_ms: z.int(),
           upstream_model: z.string(),
           /** Members that are left out of every request. */
           not_sent: z.array(z.string()),

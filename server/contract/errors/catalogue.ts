@@ -57,6 +57,31 @@ export const catalogueErrors = {
     'The node {name} is of an older version and would serve the key by any channel: upgrade it first',
     2,
   ),
+  token_groups_node: business(
+    '节点 {name} 的版本较旧，会拒绝使用多个分组的令牌：请先升级该节点',
+    'The node {name} is of an older version and would refuse a key of several groups: upgrade it first',
+    2,
+  ),
+  virtual_model_node: business(
+    '节点 {name} 的版本较旧，不识别虚拟模型：请先升级该节点',
+    'The node {name} is of an older version and knows no virtual models: upgrade it first',
+    2,
+  ),
+  channel_setting_node: business(
+    '节点 {name} 的版本较旧，渠道的 {setting} 在其上不起作用：请先升级该节点',
+    'The node {name} is of an older version and does not act on {setting} of channels: upgrade it first',
+    2,
+  ),
+  request_rules_node: business(
+    '节点 {name} 的版本较旧，不执行 request_rules：请先升级该节点',
+    'The node {name} is of an older version and does not act on request_rules: upgrade it first',
+    2,
+  ),
+  channel_key_node: business(
+    '节点 {name} 的版本较旧，会继续使用已停用的密钥：请先升级该节点，或将密钥从渠道中删除',
+    'The node {name} is of an older version and would go on using the key: upgrade it first, or take the key out of the channel',
+    2,
+  ),
   virtual_model_many: business('虚拟模型最多 {most} 个', 'There can be at most {most} virtual models', 2),
   virtual_model_taken: business('虚拟模型 {name} 已存在', 'The virtual model {name} exists already', 6),
   virtual_model_of_channel: business(

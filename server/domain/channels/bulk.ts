@@ -17,13 +17,18 @@ export interface TagChange {
   readonly groups?: string | undefined;
 }
 
-/** What texts of many channels must be. */
+/** @param models that the channels will have; none = they keep theirs. @throws AppError channel_model_virtual */
+export type WriteWithModels = <Of>(
+  models: string | undefined,
+  write: (repository: Repository) => Promise<Of>,
+) => Promise<Of>;
+
 interface BulkChecks {
   readonly checkMapping: (text: string) => void;
-  readonly checkNames: (models: string | undefined) => Promise<void>;
+  readonly writing: WriteWithModels;
 }
 
-export function createBulk(repository: Repository, { checkMapping, checkNames }: BulkChecks) {
+export function createBulk(repository: Repository, { checkMapping, writing }: BulkChecks) {
   const tagOf = (tag: string | undefined): string => {
     const name = tag?.trim() ?? '';
     if (name === '') throw new AppError('tag_required');
@@ -57,7 +62,6 @@ export function createBulk(repository: Repository, { checkMapping, checkNames }:
       if (change.weight !== undefined && !(Number.isSafeInteger(change.weight) && change.weight >= 0))
         throw new AppError('tag_weight');
       if (!blank(change.model_mapping)) checkMapping(change.model_mapping ?? '');
-      await checkNames(change.models);
       const columns: Updateable<ChannelsTable> = {
         ...(change.new_tag === undefined || change.new_tag === tag ? {} : { tag: change.new_tag.trim() }),
         ...(change.priority === undefined ? {} : { priority: change.priority }),
@@ -67,7 +71,7 @@ export function createBulk(repository: Repository, { checkMapping, checkNames }:
         ...(blank(change.groups) ? {} : { group_name: change.groups }),
       };
       if (Object.keys(columns).length === 0) throw new AppError('nothing_changed');
-      return repository.updateTag(tagOf(tag), columns);
+      return writing(columns.models, (inside) => inside.updateTag(tagOf(tag), columns));
     },
   };
 }

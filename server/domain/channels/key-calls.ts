@@ -1,9 +1,11 @@
 /** What operators do with single keys of a channel: look at them, test them, switch them. */
+import type { Database } from '../../../db/open.ts';
 import type { ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { KeyHealth } from '../../contract/key-health.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { type ChannelKey, channelKeys, findKey } from './keys.ts';
+import { checkOlderNodes } from './older-nodes.ts';
 
 export type KeyStatus = 'in_use' | 'waiting' | 'refused' | 'off';
 
@@ -31,6 +33,7 @@ export interface KeyTestResult {
 }
 
 export interface KeyCallsDeps {
+  readonly database: Database;
   readonly repository: ReturnType<typeof createChannelsRepository>;
   /** @throws AppError not_found */
   readonly find: (id: number) => Promise<ChannelRow>;
@@ -59,16 +62,16 @@ function keyView(key: ChannelKey, health: KeyHealth | undefined): KeyView {
     key_id: key.name,
     hint: key.hint,
     status: statusOf(key, health),
-    wait_ms: key.isOff ? 0 : waitMs,
-    upstream_wait_ms: key.isOff ? 0 : spentMs,
-    waiting_models: key.isOff ? [] : models.map(({ model, waitMs: wait_ms }) => ({ model, wait_ms })),
+    wait_ms: key.isOff ? 0 : Math.ceil(waitMs),
+    upstream_wait_ms: key.isOff ? 0 : Math.ceil(spentMs),
+    waiting_models: key.isOff ? [] : models.map((one) => ({ model: one.model, wait_ms: Math.ceil(one.waitMs) })),
     error,
     error_time: seconds(errorAt),
     used_time: seconds(usedAt),
   };
 }
 
-export function createKeyCalls({ repository, find, vault, health, tryOut }: KeyCallsDeps) {
+export function createKeyCalls({ database, repository, find, vault, health, tryOut }: KeyCallsDeps) {
   const viewsOf = async (row: ChannelRow): Promise<KeyView[]> => {
     const states = new Map((await health?.(row.id))?.map((one) => [one.name, one]));
     return channelKeys(row, vault).map((key) => keyView(key, states.get(key.name) ?? states.get('')));
@@ -76,7 +79,7 @@ export function createKeyCalls({ repository, find, vault, health, tryOut }: KeyC
   return {
     /** In the order of the channel's list. @throws AppError not_found */
     keys: async (id: number): Promise<KeyView[]> => viewsOf(await find(id)),
-    /** @param ref name or hint. @throws AppError not_found, name_ambiguous, channel_last_key */
+    /** @param ref name or hint. @throws AppError not_found, name_ambiguous, channel_last_key, channel_key_node */
     async switchKey(
       id: number,
       ref: string,
@@ -90,6 +93,7 @@ export function createKeyCalls({ repository, find, vault, health, tryOut }: KeyC
         if (!isOn && keys.every((one) => one.isOff || one.name === name)) throw new AppError('channel_last_key');
         const others = row.keys_off.split(',').filter((one) => one !== '' && one !== name);
         const keys_off = [...others, ...(isOn ? [] : [name])].sort().join(',');
+        await checkOlderNodes(database, { keys_off }, row);
         // Somebody else may have switched another one in the meantime.
         if (changed && !(await repository.replaceKeysOff(id, row.keys_off, keys_off))) continue;
         const key = (await viewsOf({ ...row, keys_off })).find(({ key_id }) => key_id === name);

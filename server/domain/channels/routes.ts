@@ -147,7 +147,7 @@ export function createRoutes(deps: RoutesDeps) {
         weight: row.weight,
         share: Math.round(share * 1000) / 1000,
         condition: limits[index]?.condition ?? 'unknown',
-        wait_ms: limits[index]?.waitMs ?? 0,
+        wait_ms: Math.ceil(limits[index]?.waitMs ?? 0),
         upstream_model: mapModel(mappingOf(row), model),
         not_sent: unsupported.flatMap(({ channel_id: id, model: at, member }) =>
           id === row.id && at === mapModel(mappingOf(row), model) ? [member] : [],

@@ -22,11 +22,12 @@ import { storedText } from '../../contract/stored-texts.ts';
 import { offeredOn, providerByType } from '../../providers/catalogue.ts';
 import { probeModel } from '../../providers/probe.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
-import { createBulk } from './bulk.ts';
+import { createBulk, type WriteWithModels } from './bulk.ts';
 import { destinationChanges } from './destination.ts';
 import { disableReason, type FailureRules, statusInfo, withTest } from './failures.ts';
 import { createKeyCalls } from './key-calls.ts';
 import { firstKey, keysOf, namesOf } from './keys.ts';
+import { checkOlderNodes } from './older-nodes.ts';
 import { PassedTests } from './passed-tests.ts';
 import { fetchBalance, fetchModels } from './upstream.ts';
 
@@ -130,11 +131,15 @@ export function createChannels(deps: {
   const passed = new PassedTests(deps.vault);
   const seconds = () => Math.floor(deps.now() / 1000);
 
-  /** @throws AppError channel_model_virtual */
-  const checkNames = async (models: string | undefined): Promise<void> => {
+  /** Writes channels of these models, while nobody saves a virtual model of the same name. @throws AppError channel_model_virtual */
+  const writing: WriteWithModels = (models, write) => {
     const names = new Set(members(models ?? ''));
-    const taken = names.size === 0 ? undefined : (await virtualModels.all()).find(({ name }) => names.has(name));
-    if (taken !== undefined) throw new AppError('channel_model_virtual', { model: taken.name });
+    if (names.size === 0) return write(repository);
+    return virtualModels.alone(async (inside) => {
+      const taken = (await createVirtualModelsRepository(inside).all()).find(({ name }) => names.has(name));
+      if (taken !== undefined) throw new AppError('channel_model_virtual', { model: taken.name });
+      return write(createChannelsRepository(inside));
+    });
   };
   const find = async (id: number): Promise<ChannelRow> => {
     const row = await repository.find(id);
@@ -211,7 +216,6 @@ export function createChannels(deps: {
       if (!isSupported(type)) throw new AppError('channel_type_unknown', { type });
       if (members(fields.models ?? '').length === 0) throw new AppError('channel_models_required');
       checkFields(fields, null);
-      await checkNames(fields.models);
       const other = providerByType(type)?.other;
       const fallback = other === undefined || other === null || other.byOption ? '' : other.fallback;
       const shared = {
@@ -235,7 +239,8 @@ export function createChannels(deps: {
             keys_off: offOf(fields, key),
           }) as Insertable<ChannelsTable>,
       );
-      return (await repository.create(rows)).map(channelView);
+      for (const row of rows) await checkOlderNodes(deps.database, row, undefined);
+      return (await writing(fields.models, (inside) => inside.create(rows))).map(channelView);
     },
     /** @param keyOwner without the key in `fields`, who may send the stored one elsewhere. @throws AppError channel_*, not_found */
     async update(
@@ -252,7 +257,6 @@ export function createChannels(deps: {
       const key = fields.key?.trim() ?? '';
       if (key === '' && keyOwner !== 'owner') stays(stored, columnsOf(fields));
       checkFields(fields, stored);
-      await checkNames(fields.models);
       const change: Updateable<ChannelsTable> = {
         ...columnsOf(fields),
         ...(key === '' ? {} : { key_sealed: deps.vault.encrypt('channel-key', key), key_hint: keyHint(key) }),
@@ -266,7 +270,8 @@ export function createChannels(deps: {
       const differs = ([name, value]: readonly [string, unknown]): boolean =>
         name === 'key_sealed' || name === 'key_hint' ? !keeps : present.get(name) !== value;
       const changed = Object.entries(change).some(differs);
-      if (changed) await repository.update(id, change);
+      if (changed) await checkOlderNodes(deps.database, change, stored);
+      if (changed) await writing(change.models, (inside) => inside.update(id, change));
       return { channel: changed ? channelView(await find(id)) : channelView(stored), changed };
     },
     /** With their keys as they are stored, to see whether they are others. @returns those that are there. */
@@ -294,7 +299,7 @@ export function createChannels(deps: {
       if (made === undefined) throw new AppError('not_found', { what: `channel ${id}` });
       return channelView(made);
     },
-    ...createBulk(repository, { checkMapping: checkModels, checkNames }),
+    ...createBulk(repository, { checkMapping: checkModels, writing }),
     /** There is nothing to rebuild: routes follow from the channels themselves. @returns how many were looked at. */
     fix: (): Promise<number> => repository.count(),
     modelsOf: async (id: number): Promise<string[]> => {
@@ -406,7 +411,10 @@ export function createChannels(deps: {
   };
   const { tryOut } = service;
   const health = deps.keyHealth ?? null;
-  return { ...service, ...createKeyCalls({ repository, find, vault: deps.vault, health, tryOut }) };
+  return {
+    ...service,
+    ...createKeyCalls({ database: deps.database, repository, find, vault: deps.vault, health, tryOut }),
+  };
 }
 
 export type ChannelsService = ReturnType<typeof createChannels>;

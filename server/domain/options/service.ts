@@ -15,6 +15,7 @@ import {
 } from '../../contract/options.ts';
 import { compilePriceTables, type PriceTables, priceOptionKeys } from '../../contract/pricing/tables.ts';
 import { unrunnableRule } from '../../providers/knowledge/own.ts';
+import { refuseOlderNodes } from '../nodes/older.ts';
 import type { Vault } from '../secrets/vault.ts';
 
 export interface OptionView {
@@ -66,6 +67,8 @@ export async function createOptions(deps: {
     reason: string,
   ): Promise<Stored> => {
     const changed = [...texts].filter(([key, text]) => (stored.get(key) ?? null) !== text);
+    if (changed.some(([key, text]) => key === 'request_rules' && text !== null && text !== optionRow(key).fallback))
+      await refuseOlderNodes(deps.database, 'request_rules_node');
     const versioned = changed.filter(([key]) => versionedKeys.includes(key));
     const kept = Object.fromEntries(versioned.map(([key]) => [key, stored.get(key) ?? null]));
     const sealed = changed.map(

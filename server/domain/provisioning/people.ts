@@ -260,7 +260,7 @@ export async function applyTokens(
       channels: boundChannels(token, row?.channels ?? '', channels),
     });
     checkColumns(name, columns, row, now);
-    await deps.tokens.checkNodes(columns.channels, row?.channels ?? '');
+    await deps.tokens.checkNodes({ channels: columns.channels, group: columns.group_name }, row);
     const groups = groupNotes(deps.options, token.group);
     const secret = token.key === undefined ? {} : keyColumns(token.key, deps.vault);
     if (row === undefined) {

@@ -2,21 +2,20 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import type { Updateable } from 'kysely';
 import type { Database } from '../../../db/open.ts';
-import { nodeBefore } from '../../../db/repositories/older-node.ts';
 import { createTokensRepository, type TokenRow, type TokenSort } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
-import { keyChannels } from '../../../db/schema/migrations.ts';
 import type { TokensTable } from '../../../db/schema/tables.ts';
 import { isSignedFor, readAgentToken } from '../../contract/agent-token.ts';
 import type { Token } from '../../contract/entities.ts';
 import { Role, TokenStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { channelIdsIn } from '../../contract/key-channels.ts';
-import { namedGroups } from '../../contract/key-groups.ts';
+import { namedGroups, saysOrder } from '../../contract/key-groups.ts';
 import { periodStart } from '../../contract/period.ts';
 import { budgetNames, labelsIn, rateLimitNames, type TokenLimits, tokenIssue } from '../../contract/token-fields.ts';
 import { bareKey, maxTokenNameLength } from '../../contract/token-key.ts';
 import type { BudgetDefaults } from '../budgets/defaults.ts';
+import { refuseOlderNodes } from '../nodes/older.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 
 /** Fields a client may send; absent = unchanged (update) or default (create). */
@@ -76,11 +75,15 @@ export function createTokens(deps: {
 }) {
   const repository = createTokensRepository(deps.database);
   const users = createUsersRepository(deps.database);
-  /** @throws AppError token_channels_node */
-  const checkNodes = async (channels: string | undefined, stored: string): Promise<void> => {
+  /** @param stored of the key, where there is one already. @throws AppError token_channels_node, token_groups_node */
+  const checkNodes = async (
+    { channels, group }: Pick<TokenFields, 'channels' | 'group'>,
+    stored: Pick<TokenRow, 'channels' | 'group_name'> | undefined,
+  ): Promise<void> => {
     const ids = channelIdsIn(channels ?? '')?.join(',') ?? '';
-    const older = ids === '' || ids === stored ? undefined : await nodeBefore(deps.database, keyChannels);
-    if (older !== undefined) throw new AppError('token_channels_node', { name: older });
+    if (ids !== '' && ids !== stored?.channels) await refuseOlderNodes(deps.database, 'token_channels_node');
+    if (group !== undefined && group !== stored?.group_name && saysOrder(group))
+      await refuseOlderNodes(deps.database, 'token_groups_node');
   };
   const seconds = () => Math.floor(deps.now() / 1000);
 
@@ -165,8 +168,10 @@ export function createTokens(deps: {
       if (row === undefined) throw new AppError('not_found', { what: `token ${name}` });
       return view(row);
     },
-    /** Whether each node keeps to what a key is bound to. @throws AppError token_channels_node */
+    /** Whether each node keeps to the key's channels and groups. @throws AppError token_channels_node, token_groups_node */
     checkNodes,
+    /** Keys that are bound to channels. */
+    bound: async (): Promise<Token[]> => (await repository.bound()).map(view),
     /** Keys that are bound to one of the channels. */
     boundTo: async (channels: readonly number[]): Promise<Token[]> => {
       const named = new Set(channels);
@@ -174,7 +179,7 @@ export function createTokens(deps: {
       return rows.filter((row) => channelIdsIn(row.channels)?.some((id) => named.has(id))).map(view);
     },
     get: async (id: number, owner: number | null): Promise<Token> => view(await find(id, owner)),
-    /** @param ownKey absent = one is made up. @param most keys of the owner, and new ones a day. @throws AppError token_count, token_name_*, token_expiry_*, token_amount, token_list, token_addresses, token_labels, token_channels*, params_invalid, conflict. */
+    /** @param ownKey absent = one is made up. @param most keys of the owner, and new ones a day. @throws AppError token_count, token_name_*, token_expiry_*, token_amount, token_list, token_addresses, token_labels, token_channels*, token_groups_node, params_invalid, conflict. */
     async create(
       owner: number,
       fields: TokenFields,
@@ -184,7 +189,7 @@ export function createTokens(deps: {
     ): Promise<Token> {
       checkName(fields.name ?? '');
       checkLimits(fields, null, seconds());
-      await checkNodes(fields.channels, '');
+      await checkNodes(fields, undefined);
       const key = ownKey === undefined ? keyColumns(newKey(), deps.vault) : keyColumns(ownKey, deps.vault);
       if (ownKey !== undefined && (await repository.keyTaken(key.key_hmac)))
         throw new AppError('conflict', { what: `key ${key.key_hint}` });
@@ -234,7 +239,7 @@ export function createTokens(deps: {
       } else {
         if (fields.name !== undefined) checkName(fields.name);
         checkLimits(fields, view(row), seconds());
-        await checkNodes(fields.channels, row.channels);
+        await checkNodes(fields, row);
         await repository.update(
           id,
           owner,

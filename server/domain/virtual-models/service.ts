@@ -15,6 +15,7 @@ import {
   type VirtualModelFields,
 } from '../../contract/virtual-models.ts';
 import { chainProblems } from '../../routing/chains.ts';
+import { refuseOlderNodes } from '../nodes/older.ts';
 
 export interface VirtualModelView extends VirtualModelFields {
   readonly id: number;
@@ -50,22 +51,42 @@ const columnsOf = ({ name, enabled, boundary, description, targets }: VirtualMod
 const modelsOf = ({ models }: Pick<ChannelRow, 'models'>): readonly string[] =>
   models.split(',').map((name) => name.trim());
 
+/** As it stays until a save is through. */
+interface Stored {
+  readonly models: ReturnType<typeof createVirtualModelsRepository>;
+  readonly channels: ReturnType<typeof createChannelsRepository>;
+  /** @throws AppError virtual_model_node */
+  readonly checkNodes: (fields: VirtualModelFields) => Promise<void>;
+}
+
 export function createVirtualModels(deps: { readonly database: Database; readonly now: () => number }) {
   const repository = createVirtualModelsRepository(deps.database);
-  const channels = createChannelsRepository(deps.database);
+  /** Two saves at once would each find the other's chain as it was. */
+  const saving = <Of>(work: (stored: Stored) => Promise<Of>): Promise<Of> =>
+    repository.alone((inside) =>
+      work({
+        models: createVirtualModelsRepository(inside),
+        channels: createChannelsRepository(inside),
+        checkNodes: ({ enabled }) => (enabled ? refuseOlderNodes(inside, 'virtual_model_node') : Promise.resolve()),
+      }),
+    );
   const seconds = () => Math.floor(deps.now() / 1000);
 
-  const find = async (id: number): Promise<VirtualModelRow> => {
-    const row = (await repository.all()).find((one) => one.id === id);
+  const find = async (id: number, models: Stored['models'] = repository): Promise<VirtualModelRow> => {
+    const row = (await models.all()).find((one) => one.id === id);
     if (row === undefined) throw new AppError('not_found', { what: `virtual model ${id}` });
     return row;
   };
 
   /** @param id of the one that changes; 0 = it is new. @throws AppError virtual_model_* */
-  const checked = async (id: number, value: Readonly<Record<string, unknown>>): Promise<VirtualModelFields> => {
+  const checked = async (
+    id: number,
+    value: Readonly<Record<string, unknown>>,
+    { models, channels }: Stored,
+  ): Promise<VirtualModelFields> => {
     const fields = readVirtualModel(value);
     if (isProblem(fields)) throw new AppError('virtual_model_invalid', { ...fields });
-    const others = (await repository.all()).filter((row) => row.id !== id);
+    const others = (await models.all()).filter((row) => row.id !== id);
     if (others.length >= maxVirtualModels) throw new AppError('virtual_model_many', { most: maxVirtualModels });
     const { name } = fields;
     if (others.some((row) => row.name === name)) throw new AppError('virtual_model_taken', { name });
@@ -86,39 +107,45 @@ export function createVirtualModels(deps: { readonly database: Database; readonl
       return viewOf(row);
     },
     /** @throws AppError virtual_model_* */
-    async create(value: Readonly<Record<string, unknown>>): Promise<VirtualModelView> {
-      const fields = await checked(0, value);
-      const at = seconds();
-      return viewOf(await repository.create({ ...columnsOf(fields), created_at: at, updated_at: at }));
-    },
+    create: (value: Readonly<Record<string, unknown>>): Promise<VirtualModelView> =>
+      saving(async (stored) => {
+        const fields = await checked(0, value, stored);
+        await stored.checkNodes(fields);
+        const at = seconds();
+        return viewOf(await stored.models.create({ ...columnsOf(fields), created_at: at, updated_at: at }));
+      }),
     /** Members that are absent stay as they are. @throws AppError not_found, virtual_model_* */
-    async update(
+    update: (
       id: number,
       change: Readonly<Record<string, unknown>>,
-    ): Promise<{ readonly model: VirtualModelView; readonly changed: boolean }> {
-      const stored = viewOf(await find(id));
-      const given = Object.fromEntries(Object.entries(change).filter(([, one]) => one !== undefined));
-      const fields = await checked(id, { ...stored, ...given });
-      // Another chain would lose what it leads to.
-      if (fields.name !== stored.name) await isFree(stored.name, id);
-      const columns = columnsOf(fields);
-      const before: Readonly<Record<string, unknown>> = columnsOf(stored);
-      if (Object.entries(columns).every(([name, one]) => before[name] === one))
-        return { model: stored, changed: false };
-      const row = await repository.update(id, { ...columns, updated_at: seconds() });
-      if (row === undefined) throw new AppError('not_found', { what: `virtual model ${id}` });
-      return { model: viewOf(row), changed: true };
-    },
+    ): Promise<{ readonly model: VirtualModelView; readonly changed: boolean }> =>
+      saving(async (stored) => {
+        const { models } = stored;
+        const before = viewOf(await find(id, models));
+        const given = Object.fromEntries(Object.entries(change).filter(([, one]) => one !== undefined));
+        const fields = await checked(id, { ...before, ...given }, stored);
+        // Another chain would lose what it leads to.
+        if (fields.name !== before.name) await isFree(before.name, id, models);
+        const columns = columnsOf(fields);
+        const present: Readonly<Record<string, unknown>> = columnsOf(before);
+        if (Object.entries(columns).every(([name, one]) => present[name] === one))
+          return { model: before, changed: false };
+        await stored.checkNodes(fields);
+        const row = await models.update(id, { ...columns, updated_at: seconds() });
+        if (row === undefined) throw new AppError('not_found', { what: `virtual model ${id}` });
+        return { model: viewOf(row), changed: true };
+      }),
     /** @throws AppError not_found, virtual_model_used */
-    async remove(id: number): Promise<void> {
-      const { name } = await find(id);
-      await isFree(name, id);
-      await repository.remove(id);
-    },
+    remove: (id: number): Promise<void> =>
+      saving(async ({ models }) => {
+        const { name } = await find(id, models);
+        await isFree(name, id, models);
+        await models.remove(id);
+      }),
   };
 
-  async function isFree(name: string, id: number): Promise<void> {
-    const user = (await repository.all()).find(
+  async function isFree(name: string, id: number, models: Stored['models']): Promise<void> {
+    const user = (await models.all()).find(
       (row) => row.id !== id && targetsIn(row.targets).some(({ model }: ChainTarget) => model === name),
     );
     if (user !== undefined) throw new AppError('virtual_model_used', { name, by: user.name });
