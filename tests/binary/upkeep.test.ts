@@ -157,8 +157,8 @@ test('doctor of the executable calls the checks that cannot be made by the names
   const broken = await sandbox.run(['doctor', '--json']);
   expect(broken.code).toBe(8);
   const names = (JSON.parse(broken.out) as { check: string; result: string }[]).map(({ check }) => check);
-  // Of several machines, where programs can sign in, and where there are virtual models or budgets.
-  const sometimes = ['leases', 'programs', 'chains', 'budgets'];
+  // Of several machines, where programs can sign in, and where there are virtual models, keys limited to channels or budgets.
+  const sometimes = ['leases', 'programs', 'chains', 'keys', 'budgets'];
   expect(names.filter((name) => !sound.some(({ check }) => check === name) && !sometimes.includes(name))).toEqual([]);
   expect(names).toContain('ledger');
 });

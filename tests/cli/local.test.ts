@@ -229,6 +229,7 @@ test('doctor about a site elsewhere', async () => {
     },
     'status.overview': { storage: 'disk is full', settlements_waiting: 3, late_ends: 1, relays: 2 },
     'ratio.unset': ['no-such-model'],
+    'token.bound': [{ id: 12, name: 'ci', user_id: 1, others: [22], enabled: [22] }],
   });
   await course('doctor-warns', [
     ['doctor', signedIn],
@@ -236,6 +237,7 @@ test('doctor about a site elsewhere', async () => {
   ]);
   Object.assign(answers, {
     'channel.list': [],
+    'token.bound': [],
     'node.list': { several: false, nodes: [] },
     'status.overview': { storage: 'ok', settlements_refused: 1 },
     'backup.status': { ...(filled['backup.status'] as object), every_hours: 0, made_at: 0, error: 'no credentials' },

@@ -204,7 +204,7 @@ test('every check of doctor has its name, also where it fails', async () => {
   const gone = createRunner(dir, { GATEWAY_TOKEN: 'no-token' }, ['--url', 'http://127.0.0.1:1']);
   const error = (await gone.run(['doctor']).catch((thrown: unknown) => thrown)) as AppError;
   expect(words(error, 'en')).toBe(
-    'Check failed: storage, leases, channels, traffic, prices, chains, programs, budgets, backups',
+    'Check failed: storage, leases, channels, traffic, prices, chains, keys, programs, budgets, backups',
   );
 });
 

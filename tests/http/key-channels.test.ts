@@ -51,17 +51,44 @@ test('before channels are deleted it is said which keys are bound to them, and w
   const b = await gateway.token({ name: 'b', channels: `${one},${two}` });
   const c = await gateway.token({ name: 'c', channels: `${three}` });
   await gateway.token({ name: 'free' });
-  const said = (name: string, id: number, others: number[]) => ({ id, name, user_id: gateway.userId, others });
-  expect(await call('token.bound', { channels: `${one}` })).toEqual([said('a', a.id, []), said('b', b.id, [two])]);
-  expect(await call('token.bound', { channels: `${one},${two}` })).toEqual([said('a', a.id, []), said('b', b.id, [])]);
-  expect(await call('token.bound', { disabled: true })).toEqual([said('c', c.id, [])]);
+  const said = (name: string, id: number, others: number[], enabled: number[]) => ({
+    ...{ id, name, user_id: gateway.userId, others, enabled },
+  });
+  expect(await call('token.bound', { channels: `${one}` })).toEqual([
+    said('a', a.id, [], [one]),
+    said('b', b.id, [two], [one, two]),
+  ]);
+  expect(await call('token.bound', { channels: `${one},${two}` })).toEqual([
+    said('a', a.id, [], [one]),
+    said('b', b.id, [], [one, two]),
+  ]);
+  expect(await call('token.bound', { disabled: true })).toEqual([said('c', c.id, [], [])]);
   expect(await call('token.bound', { channels: '' })).toEqual([]);
   await call('channel.delete', { id: one });
   // A channel that is gone is no other one, and its number may stay with the key.
-  expect(await call('token.bound', { channels: `${two}` })).toEqual([said('b', b.id, [])]);
+  expect(await call('token.bound', { channels: `${two}` })).toEqual([said('b', b.id, [], [two])]);
   expect(await call('token.update', { id: b.id, channels: `${one},${two}` })).toMatchObject({
     channels: `${one},${two}`,
   });
+});
+
+test('all keys in use that are bound are listed with those of their channels that are there and enabled', async () => {
+  const [one, off] = [await open('one'), await open('off', { status: 2 })];
+  const paused = await open('paused', { status: 3 });
+  const gone = await open('gone');
+  const bind = (name: string, ...channels: number[]) => gateway.token({ name, channels: channels.join(',') });
+  const [served, unserved] = [await bind('served', one, off), await bind('unserved', off, paused, gone)];
+  const ended = await bind('ended', gone);
+  await call('token.update', { id: ended.id, status: 2 });
+  await gateway.token({ name: 'free' });
+  await call('channel.delete', { id: gone });
+  const found = await call('token.bound', { all: true });
+  const own = [served.id, unserved.id, ended.id];
+  expect((found as { id: number }[]).filter(({ id }) => own.includes(id))).toEqual([
+    { id: served.id, name: 'served', user_id: gateway.userId, others: [one, off], enabled: [one] },
+    { id: unserved.id, name: 'unserved', user_id: gateway.userId, others: [off, paused], enabled: [] },
+  ]);
+  expect((found as { name: string }[]).map(({ name }) => name)).not.toContain('free');
 });
 
 test('a declarative file binds keys by the names of channels, says what differs, and the export is such a file', async () => {

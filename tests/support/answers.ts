@@ -992,8 +992,8 @@ export const filled: Answers = {
   'token.get': ({ id }) => tokens.find((one) => one.id === Number(id)) ?? (tokens[0] as Token),
   'token.key': { key: 'fullKey0123456789' },
   'token.bound': [
-    { id: 11, name: 'laptop', user_id: 1, others: [] },
-    { id: 12, name: 'ci', user_id: 1, others: [22] },
+    { id: 11, name: 'laptop', user_id: 1, others: [], enabled: [] },
+    { id: 12, name: 'ci', user_id: 1, others: [22], enabled: [22] },
   ],
   'sign_in.look': {
     client: 'gateway',

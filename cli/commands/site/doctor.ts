@@ -215,6 +215,27 @@ async function chains(context: Context): Promise<readonly Finding[]> {
   return [wrong('chains', 'warn', words + missing.join(', '), fix)];
 }
 
+/** Keys that are limited to channels of which none is in use: they never fall back to others. */
+async function keys(context: Context): Promise<readonly Finding[]> {
+  const { say } = context;
+  const bound = await (await context.client()).call('token.bound', { all: true });
+  if (bound.length === 0) return [];
+  const stopped = bound.filter(({ enabled }) => enabled.length === 0);
+  const [first] = stopped;
+  if (first === undefined)
+    return [ok('keys', say(`${bound.length} 个令牌绑定了渠道`, `${bound.length} limited to channels`))];
+  const names = [
+    ...stopped.slice(0, maxKeysNamed).map(({ name, id }) => name || `#${id}`),
+    ...(stopped.length > maxKeysNamed ? ['…'] : []),
+  ];
+  const detail = say(
+    `绑定的渠道已全部删除或禁用：${names.join('、')}`,
+    `every channel that they are limited to is gone or disabled: ${names.join(', ')}`,
+  );
+  return [wrong('keys', 'warn', detail, `gateway token edit ${first.id} --channels NAME`)];
+}
+const maxKeysNamed = 5;
+
 /** Whether bills are written; where no server runs there are none to write. The names of figures are those of `gateway status`. */
 async function storage(context: Context): Promise<Finding> {
   const found = await (await context.client()).call('status.overview');
@@ -336,6 +357,7 @@ const parts: readonly Part[] = [
   { name: 'traffic', check: traffic },
   { name: 'prices', check: prices },
   { name: 'chains', check: chains },
+  { name: 'keys', check: keys },
   { name: 'programs', check: programs },
   { name: 'budgets', check: budgets },
   { name: 'backups', check: backups },
@@ -354,6 +376,7 @@ const chinese: Readonly<Record<string, string>> = {
   traffic: '流量',
   prices: '价格',
   chains: '虚拟模型',
+  keys: '令牌',
   programs: '程序登录',
   budgets: '预算',
   reach: '可达',

@@ -307,8 +307,8 @@ export const endpoints = [
     method: 'GET',
     path: '/api/token/bound',
     access: 'admin',
-    /** Ids, comma separated; or all channels that are disabled. */
-    input: z.object({ channels: commaList, disabled: toggle }),
+    /** Ids, comma separated; or all channels that are disabled. `all`: every key in use that is limited to channels, whichever these are. */
+    input: z.object({ channels: commaList, disabled: toggle, all: toggle }),
     output: z.array(
       z.object({
         id: z.int(),
@@ -316,6 +316,8 @@ export const endpoints = [
         user_id: z.int(),
         /** Ids of its other channels that there are: without one it serves nothing once these are deleted. */
         others: z.array(z.int()),
+        /** Ids of its channels that are enabled: without one it serves nothing now. */
+        enabled: z.array(z.int()),
       }),
     ),
     summary: { zh: '绑定到这些渠道的令牌', en: 'Tokens that are limited to these channels' },

@@ -1,7 +1,7 @@
 /** API tokens of the caller; the operator on the local socket reaches everybody's. */
 
 import type { Token } from '../../contract/entities.ts';
-import { Role } from '../../contract/enum.ts';
+import { Role, TokenStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { channelIdsIn, maxKeyChannels } from '../../contract/key-channels.ts';
 import { autoGroups, cheapestGroups, isGroupOrder, maxKeyGroups, namedGroups } from '../../contract/key-groups.ts';
@@ -191,13 +191,23 @@ export const tokenHandlers: HandlersOf<
     };
   },
   'token.bound': async ({ services, input }) => {
-    const disabled = input.disabled === true ? await services.channels.ids(true) : null;
-    const channels = disabled ?? channelIdsIn(input.channels ?? '');
+    const disabled = await services.channels.ids(true);
+    const channels = input.disabled === true ? disabled : channelIdsIn(input.channels ?? '');
     if (channels === null) throw new AppError('params_invalid', { detail: 'channels' });
-    const left = new Set((await services.channels.ids()).filter((id) => !channels.includes(id)));
-    return (await services.tokens.boundTo(channels)).map(({ id, name, user_id, channels: bound }) => {
-      const others = (channelIdsIn(bound ?? '') ?? []).filter((one) => left.has(one));
-      return { id, name, user_id, others };
+    const known = await services.channels.ids();
+    const left = new Set(known.filter((id) => !channels.includes(id)));
+    const enabled = new Set(known.filter((id) => !disabled.includes(id)));
+    const tokens =
+      input.all === true
+        ? (await services.tokens.bound()).filter(({ status }) => status === TokenStatus.enabled)
+        : await services.tokens.boundTo(channels);
+    return tokens.map(({ id, name, user_id, channels: bound }) => {
+      const own = channelIdsIn(bound ?? '') ?? [];
+      return {
+        ...{ id, name, user_id },
+        others: own.filter((one) => left.has(one)),
+        enabled: own.filter((one) => enabled.has(one)),
+      };
     });
   },
   'token.delete': ({ services, input, actor }) => services.tokens.remove(input.id, ownerOf(actor)),
