@@ -1,4 +1,4 @@
-/** Budgets of keys, users, groups and the site. */
+/** Budgets of keys and their end users, users, groups, labels of keys and the site. */
 import * as z from 'zod/mini';
 import { budgetHolders, budgetUnits, budgetWindows } from '../budgets.ts';
 import { endpoint } from '../endpoint.ts';
@@ -59,8 +59,8 @@ export const budgetEndpoints = [
     }),
     output: budgetShape,
     summary: {
-      zh: '设置令牌、用户、分组或本站在一个时段内的预算',
-      en: 'Set the budget of a key, a user, a group or the site for a window',
+      zh: '设置令牌、令牌的各终端用户、用户、分组、标签或本站在一个时段内的预算',
+      en: 'Set the budget of a key, each end user of a key, a user, a group, a label of keys or the site for a window',
     },
   }),
   endpoint({

@@ -79,7 +79,9 @@ function Rows({ by, rows, range }: { readonly by: CacheRateBy; readonly rows: Ra
           const name = row.name || (row.id === 0 ? t('dashboard.cacheUnnamed') : `#${row.id}`);
           return (
             <tr key={`${row.id} ${row.name}`}>
-              <td className="max-w-60 truncate">{href === null ? name : <Link href={href}>{name}</Link>}</td>
+              <td className="max-w-60 truncate max-sm:max-w-32" title={name}>
+                {href === null ? name : <Link href={href}>{name}</Link>}
+              </td>
               <td className="number">{percent(row)}</td>
               <td className="number max-sm:hidden">{grouped(row.requests)}</td>
               <td className="number max-sm:hidden">{grouped(row.input_tokens)}</td>
