@@ -41,10 +41,13 @@ export function filterCandidates<C>(list: CandidateList<C>, test: (channel: C) =
   return list.map((tier) => tier.filter(test)).filter(({ length }) => length > 0);
 }
 
+/** @param channels as `contract/key-channels.ts` stores them. @returns ascending. */
+export const idsOf = (channels: string): readonly number[] => channels.split(',').map(Number);
+
 /** @param channels that a key is bound to, as `contract/key-channels.ts` says; '' = it is not. */
 export function boundTo<C extends { readonly id: number }>(list: CandidateList<C>, channels: string): CandidateList<C> {
   if (channels === '') return list;
-  const ids = new Set(channels.split(',').map(Number));
+  const ids = new Set(idsOf(channels));
   return filterCandidates(list, ({ id }) => ids.has(id));
 }
 
@@ -114,6 +117,18 @@ export class CandidateIndex<C extends Routable> {
     if (pair === undefined) return noop;
     pair.list ??= candidateList(pair.enabled);
     return pair.list;
+  }
+
+  /** Of these channels alone, however many others there are. @param ids ascending. */
+  listAmong(group: string, model: string, ids: readonly number[]): CandidateList<C> {
+    const enabled = this.groups.get(group)?.get(model)?.enabled ?? [];
+    if (enabled.length === 0) return noop;
+    const found: C[] = [];
+    for (const id of ids) {
+      const channel = enabled[placeOf(enabled, id)];
+      if (channel?.id === id) found.push(channel);
+    }
+    return candidateList(found);
   }
 
   /** Some channel is meant to serve it, even if none is enabled. */

@@ -166,6 +166,22 @@ test('the lists of models have what the channels serve, and a virtual model what
   expect(text).toContain('none of them serves model gpt-4o');
 });
 
+test('the list of a key has nothing of channels that are off, gone or in another group, and each model once', async () => {
+  const own = await open(first, { models: 'gpt-4.1,gpt-4.1-mini' });
+  const also = await open(second, { models: 'gpt-4.1-mini,gpt-4o' });
+  const off = await open(second, { models: 'gpt-4-turbo', status: 2 });
+  const elsewhere = await open(second, { models: 'o3', group: 'vip' });
+  const gone = await open(second, { models: 'o1' });
+  await open(second, { models: 'o4-mini' });
+  const { key } = await keyOf([own, also, off, elsewhere, gone]);
+  await gateway.services.channels.remove(gone);
+  await gateway.sync();
+  const { data } = await get(key, '/v1/models');
+  // Virtual models of other tests lead to some of these.
+  const listed = data.map(({ id }) => id).filter((id) => /^(gpt|o\d)/.test(id));
+  expect(listed).toEqual(['gpt-4.1', 'gpt-4.1-mini', 'gpt-4o']);
+});
+
 test('a key with several groups is served by the first that has one of its channels', async () => {
   await open(first, { group: 'vip' });
   const own = await open(second, { group: 'default' });

@@ -63,6 +63,10 @@ test('after any changes the lists are those of the channels as they are', () => 
         );
         for (const model of models) {
           expect(index.list(group, model)).toEqual(candidateList(serving(channels.values(), group, model)));
+          const among = [2, 3, 5, 9];
+          expect(index.listAmong(group, model, among)).toEqual(
+            candidateList(serving(channels.values(), group, model).filter(({ id }) => among.includes(id))),
+          );
           expect(index.isConfigured(group, model)).toBe(
             [...channels.values()].some((one) => one.groups.includes(group) && one.models.includes(model)),
           );

@@ -11,7 +11,7 @@ const laterSettings: ReadonlySet<string> = new Set([
   ...['header_override', 'system_prompt', 'system_prompt_override', 'bill_answered', 'cache_diagnosis'],
 ]);
 
-type Saved = Partial<Pick<ChannelRow, 'setting' | 'param_override' | 'keys_off'>>;
+type Saved = { readonly [Column in 'setting' | 'param_override' | 'keys_off']?: ChannelRow[Column] | undefined };
 
 /** What is set, as text, by the name under which it is refused. */
 function laterIn({ setting = '', param_override = '' }: Saved): ReadonlyMap<string, string> {

@@ -1,4 +1,5 @@
 /** Lists or describes the models a key may use, in the caller's protocol. */
+import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
 import { mayUseGroup } from '../../contract/key-groups.ts';
 import { atFactor, channelFactorIn } from '../../contract/pricing/channel-factor.ts';
@@ -12,7 +13,7 @@ import { parseJson, record } from '../../protocols/shared/json.ts';
 import type { Target } from '../../protocols/target.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { targetFor } from '../../providers/knowledge/target.ts';
-import { type CandidateList, mapModel } from '../../routing/candidates.ts';
+import { type CandidateList, idsOf, mapModel } from '../../routing/candidates.ts';
 import { barrierTo, type Chain, type Leaf, throughGroups } from '../../routing/chains.ts';
 import type { PlanKey } from '../../routing/plan.ts';
 import type { Authorize } from '../intake/authorize.ts';
@@ -87,12 +88,20 @@ export function namesFor({ state }: Pick<ListModelsDeps, 'state'>, principal: Li
 /** In any of the key's groups. */
 function servedTo(state: RelayState, { group, groups = [group], token }: ListReader): readonly string[] {
   const bound = token?.channels;
-  const served = (one: string): readonly string[] =>
-    bound === undefined
-      ? state.models(one)
-      : state.models(one).filter((model) => state.candidates(one, model, bound).length > 0);
+  // A key has few channels, and a site many models.
+  const channels = bound === undefined ? null : idsOf(bound).map((id) => state.channel(id));
+  const served = (one: string): readonly string[] => (channels === null ? state.models(one) : modelsOf(channels, one));
   return groups.length === 1 ? served(groups[0] ?? '') : [...new Set(groups.flatMap(served))];
 }
+
+/** What these serve to the group, each model once. */
+const modelsOf = (channels: readonly (ChannelSnapshot | undefined)[], group: string): readonly string[] => [
+  ...new Set(
+    channels.flatMap((channel) =>
+      channel?.status === ChannelStatus.enabled && channel.groups.includes(group) ? channel.models : [],
+    ),
+  ),
+];
 
 type ListReader = Pick<Principal, 'group' | 'groups' | 'token' | 'user'> & Partial<Pick<Principal, 'pinnedChannel'>>;
 

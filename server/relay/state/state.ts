@@ -15,7 +15,7 @@ import type {
 import type { UnsupportedOfChannel } from '../../contract/unsupported-members.ts';
 import type { VirtualModel } from '../../contract/virtual-models.ts';
 import { type Removable, removableNamed, type Without } from '../../providers/knowledge/removable-members.ts';
-import { boundTo, CandidateIndex, type CandidateList } from '../../routing/candidates.ts';
+import { CandidateIndex, type CandidateList, idsOf } from '../../routing/candidates.ts';
 import { type Chain, compileChains } from '../../routing/chains.ts';
 import { type PlanKey, type RoutePlan, RoutePlans } from '../../routing/plan.ts';
 import { TokenRow, UserRow } from './rows.ts';
@@ -223,7 +223,8 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
       return unsupported.get(channelId)?.without;
     },
     channels: () => channels.all(),
-    candidates: (group, model, bound = '') => boundTo(channels.list(group, model), bound),
+    candidates: (group, model, bound = '') =>
+      bound === '' ? channels.list(group, model) : channels.listAmong(group, model, idsOf(bound)),
     plan(key) {
       if (now() >= state.settings.priceTables.changesAt) {
         state.settings = compileSettings(options, now());
