@@ -76,7 +76,7 @@ export interface Context {
   noteLine(values: FlagValues, input?: string): void;
   /** Asks before something destructive. @throws AppError cancelled, input_needed. */
   confirm(question: string): Promise<void>;
-  /** What comes later opens it anew. */
+  /** A later call opens it again. */
   close(): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ import { newestSqlite } from './schema/migrations.ts';
 
 const noteOf = (file: string): string => `${file}.clean`;
 
-/** What changes with the file. A migration looks through it first, so the schema that this build makes is part of it. */
+/** Facts that change with the file: size, times, inode. A migration looks through it first, so the schema that this build makes is part of it. */
 function stateOf(file: string): string | null {
   const found = statSync(file, { bigint: true, throwIfNoEntry: false });
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false });

@@ -23,7 +23,7 @@ export interface Dialect {
     from: number,
     to: number,
   ): RawBuilder<Selectable<LogsTable>>;
-  /** What was used of a channel, where its row alone does not say it. */
+  /** Quota used by a channel, where its row alone does not say it. */
   readonly channelUse: RawBuilder<number> | null;
   /** Where the log is kept by months; null = it is one table. */
   readonly months: {

@@ -7,7 +7,7 @@ export type Rotate = (purpose: string, encrypted: string) => RotatedValue;
 
 export interface RotatedValue {
   readonly encrypted: string;
-  /** What the value is looked up by, where it is. */
+  /** The column by which the value is looked up, where there is one. */
   readonly hmac: string;
 }
 
@@ -81,7 +81,7 @@ export const keyMark = ({ raw }: SqliteDatabase): string =>
 /** All or nothing. @throws when a value cannot be read, or the schema has sealed columns unknown here. @returns how many values there were. */
 export function rotateSecrets({ raw }: SqliteDatabase, mark: string, rotate: Rotate): number {
   rejectUnlisted(readEncryptedColumns(raw));
-  // What was sealed under the former key does not stay in freed pages.
+  // Values sealed under the former key must not stay in freed pages.
   raw.pragma('secure_delete = ON');
   return raw
     .transaction(() => {

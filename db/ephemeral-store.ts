@@ -1,4 +1,4 @@
-/** What lives for minutes and every node has to know: codes that were mailed, what was used up, counts of tries. */
+/** Values that live for minutes and that every node has to know: codes that were mailed, tokens that were used up, counts of tries. */
 
 /** What it is for, and whom or what it is about. */
 export interface EntryKey {
@@ -38,7 +38,7 @@ export interface EphemeralStore {
   claim(place: EntryKey, until: number): Promise<boolean>;
   /** Replaces what is read there. @param text sealed by the caller where it tells anything. @param until epoch milliseconds. */
   write(place: EntryKey, text: string, until: number): Promise<void>;
-  /** What was written there; null = nothing, or it is over. */
+  /** @returns the value written there; null = there is none, or it has expired. */
   read(place: EntryKey): Promise<string | null>;
   /** Everything at the place. */
   drop(place: EntryKey): Promise<void>;

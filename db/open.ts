@@ -21,7 +21,7 @@ export interface SqliteDatabase {
   readonly dialect: Dialect;
   /** For services and repositories. */
   readonly query: Kysely<Schema>;
-  /** What may take long is read with it, where the thread has more to do than to wait; absent = with `query`. */
+  /** Connection for reads that may take long, where the thread has other work; absent = `query`. */
   readonly reading?: Kysely<Schema>;
   /** The driver itself: prepared statements of the ledger, backup, PRAGMAs. Used inside `db/` only. */
   readonly raw: RawDatabase;

@@ -53,9 +53,9 @@ const open = (file: string, nativeBinding: string | undefined, synchronous: 'FUL
   return raw;
 };
 
-/** What became of a file that a power cut or a disk had damaged. */
+/** A file that a power cut or a disk had damaged, and where it went. */
 export interface DamagedFile {
-  /** Where it is kept now. */
+  /** Path of the file that was set aside. */
   readonly path: string;
   /** The driver's words. */
   readonly detail: string;

@@ -93,7 +93,7 @@ export function withMinute(top: Top, { seconds, channels, models }: Recent): Top
   };
 }
 
-/** Fewer say nothing. */
+/** Fewer failures are not shown. */
 const minFailing = 3;
 
 /** Windows of traffic come a little later than what the minute shows. */

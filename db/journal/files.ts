@@ -14,7 +14,7 @@ import { dirname } from 'node:path';
 import type { Timer, Timers } from '../../server/contract/timers.ts';
 import type { JournalFile } from './journal.ts';
 
-/** What their names have behind the database's. Not `-journal`, which is SQLite's own. */
+/** Endings that the journal's files add to the database's name. Not `-journal`, which is SQLite's own. */
 export const journalEndings = ['.journal-1', '.journal-2'] as const;
 
 export const journalFiles = (database: string): string[] => journalEndings.map((end) => database + end);

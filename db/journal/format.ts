@@ -122,7 +122,7 @@ export interface FoundCommands {
   readonly last: number;
   /** So many before `first` are neither here nor in the tables: the database is an older copy of itself. */
   readonly missing: number;
-  /** What lies behind the newest frame was being written, or is damaged: nobody can tell which. */
+  /** Bytes behind the newest frame were being written, or are damaged: nobody can tell which. */
   readonly isTorn: boolean;
   /** Closed in order: everything was in the tables, and durable there. */
   readonly isClosed: boolean;
@@ -272,7 +272,7 @@ function replay(
       next++;
     }
   }
-  // What a later file begins behind had been confirmed.
+  // The numbers before the first one of a later file had been confirmed.
   const begun = generations.at(-1)?.first ?? 0;
   if (begun > next) return { kind: 'damaged', from: next, to: begun - 1 };
   return { kind: 'found', commands, first, last: next - 1, missing: first - applied - 1 };

@@ -130,7 +130,7 @@ export class Journal {
 
   #writeFrame(place: Place, frame: Buffer, last: number): void {
     this.#lastIn[place.file as 0 | 1] = last;
-    // What a failed write left is given up: the same numbers go to a file of the next generation.
+    // A failed write is given up: the same numbers go to a file of the next generation.
     this.#place = null;
     this.#other = 1 - place.file;
     const file = this.#files[place.file as 0 | 1];

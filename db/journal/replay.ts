@@ -1,4 +1,4 @@
-/** What a journal holds and the tables lack gets there before anybody reads or writes them. */
+/** Applies the commands that a journal holds and the tables lack, before anybody reads or writes the tables. */
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { LedgerCommand } from '../../server/billing/ledger/commands.ts';
@@ -18,7 +18,7 @@ export interface Replayed {
   readonly rejected: readonly string[];
   /** Where these are now, '' = there are none. */
   readonly kept: string;
-  /** What followed the last whole batch is damaged, or was never confirmed. */
+  /** Bytes behind the last whole batch are damaged, or were never confirmed. */
   readonly isTorn: boolean;
   /** So many confirmed commands are neither in the files nor in the tables: these are an older copy. */
   readonly missing: number;
@@ -267,7 +267,7 @@ export function packJournal(database: SqliteDatabase, file: string): void {
   }
 }
 
-/** What a copy took along, and lacks. @throws the driver's error */
+/** @returns the commands that a copy took along and its tables lack. @throws the driver's error */
 export function packedIn({ raw }: SqliteDatabase): LedgerCommand[] {
   const lines = raw.prepare<string>('SELECT value FROM meta WHERE key = ?').pluck().get(owedKey);
   return lines?.split('\n').map((line) => JSON.parse(line) as LedgerCommand) ?? [];

@@ -1,4 +1,4 @@
-/** What `gateway ledger verify` asks of invoices, on either engine. */
+/** Facts about invoices that `gateway ledger verify` asks for, on either engine. */
 
 /** In the order in which each hash follows from the one before. */
 export const invoiceRows = 'SELECT kind, year, number, name, document, hash FROM invoices ORDER BY kind, year, number';

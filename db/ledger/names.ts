@@ -33,7 +33,7 @@ export interface NewName {
   readonly day: number;
 }
 
-/** What the table says, with what was added to it in the same transaction. */
+/** The names in the table, and those added to it in the same transaction. */
 export interface NameTable {
   has(userId: number, id: number): boolean;
   /** How many of the user's names were new on that day. */
@@ -55,7 +55,7 @@ const nameDay = ({ createdAt }: Pick<LogEntry, 'createdAt'>): number => Math.flo
 /** Names and users' counts that are kept in memory: what leaves it is read again. */
 const mostKept = 10_000;
 
-/** What is in the table already, so that a name that is used again asks nobody. */
+/** Names that are in the table already, so that a repeated name costs no query. */
 export class NameMemory {
   readonly #numbers = new Map<string, number>();
   readonly #counts = new Map<number, { readonly day: number; count: number }>();

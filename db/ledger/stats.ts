@@ -1,4 +1,4 @@
-/** What `gateway ledger verify` looks at, on either engine. */
+/** Facts that `gateway ledger verify` looks at, on either engine. */
 import type { LedgerStats } from '../../server/billing/ports.ts';
 import type { Database } from '../open.ts';
 import { ledgerStats } from './sqlite/stats.ts';

@@ -22,7 +22,7 @@ export const noTotal: Readonly<AccountTotal> = {
   paidIn: 0,
 };
 
-/** What a budget has used more, or less, in a window. */
+/** Change of a budget's use in a window. */
 export interface BudgetTotal {
   readonly budgetId: number;
   readonly windowAt: number;

@@ -14,7 +14,7 @@ const quoted = (names: readonly string[]): string => names.map((name) => `"${nam
 const parts = (table: string, column: string, of: string): string =>
   `(${of}."${column}" + coalesce((SELECT sum(p."${column}") FROM ${table} p WHERE p.${of === 'channels' ? 'channel_id' : 'account_id'} = ${of}.id), 0))::bigint AS "${column}"`;
 
-/** What nodes count for themselves is one number in a file. */
+/** A sum over nodes is one number in a file. */
 const totalColumns: Readonly<Record<string, string>> = {
   'accounts.balance': parts('account_parts', 'balance', 'accounts'),
   'accounts.version': parts('account_parts', 'version', 'accounts'),
@@ -32,7 +32,7 @@ const keptForNodes = ['account_parts', 'channel_parts', 'leases', 'ends', 'chang
 const earliestMonth = Date.UTC(2015, 0, 1) / 1000;
 const maxFutureSeconds = 62 * 86_400;
 
-/** What makes an end count once, from what is known of ends so far. */
+/** Fills the rows that make an end count once, from the ends known so far. */
 const fillEnds = `INSERT INTO ends (ref, asked, paid, epoch, at)
   SELECT p.ref, p.amount, greatest(p.amount - coalesce(o.amount, 0), 0), 0, p.at
     FROM postings p LEFT JOIN postings o ON o.ref = 'overrun:' || p.ref WHERE p.kind = 'settle'

@@ -33,7 +33,7 @@ interface FundsRow {
   readonly monthUsed: number;
 }
 
-/** What the site's ledger says of a key and its user, whichever node holds it. @param now epoch seconds: sums of a period that is over count as nothing. @returns null where there is no such key. */
+/** Quota of a key and its user by the site's ledger, whichever node holds it. @param now epoch seconds: sums of a period that is over count as nothing. @returns null where there is no such key. */
 export async function fundsOn(line: Line, userId: number, tokenId: number, now: number): Promise<KeyFunds | null> {
   const [answer] = await line.send([
     {

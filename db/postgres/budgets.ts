@@ -1,4 +1,4 @@
-/** What budgets have used, and when their windows began, by the database's clock: which window a settlement counts in is decided here, for all nodes alike. */
+/** Use of budgets and the begin of their windows, by the database's clock: which window a settlement counts in is decided here, for all nodes alike. */
 import { amountOf, type CountedWindow, fiveHours, spanOf } from '../../server/contract/budgets.ts';
 import { numbers } from './arrays.ts';
 import type { Answer, Statement } from './line.ts';
@@ -52,7 +52,7 @@ export function readBudgets(ids: readonly number[]): Statement & {
   };
 }
 
-/** The window at hand; `at` null = of five hours, none has begun. */
+/** The current window; `at` null = no window of five hours has begun. */
 export function currentWindow({ window, zone, now, windows }: BudgetState): {
   readonly at: number | null;
   readonly used: number;

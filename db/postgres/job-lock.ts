@@ -27,7 +27,7 @@ export function createPostgresJobLock({ pool }: Pick<PostgresDatabase, 'pool'>, 
     async take(name, everyMs, work) {
       const { rows } = await pool.query(claim, [name, owner, everyMs / 1000]);
       if (rows.length === 0) return false;
-      // What cannot be renewed runs out by itself.
+      // A turn that cannot be renewed runs out by itself.
       const still = setInterval(() => void pool.query(refresh, [name, owner]).catch(() => undefined), refreshMs);
       try {
         await work();

@@ -11,7 +11,7 @@ export interface Statement {
 export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: each reader knows the columns that it selects.
   readonly rows: readonly any[];
-  /** What was done: `COMMIT` of a transaction that had failed answers `ROLLBACK`. */
+  /** The command that was done: `COMMIT` of a transaction that had failed answers `ROLLBACK`. */
   readonly command: string;
 }
 

@@ -84,7 +84,7 @@ export function createMembers({ pool }: Pick<PostgresDatabase, 'pool'>) {
       );
       return (rowCount ?? 0) > 0;
     },
-    /** What may lie on its disk is not waited for any more. @param now its open requests are settled at once, as far as they were seen; otherwise when their time is over. */
+    /** Stops waiting for the rows on its disk. @param now its open requests are settled at once, as far as they were seen; otherwise when their time is over. */
     async deleteOld(node: string, now: boolean): Promise<void> {
       await pool.query(
         `UPDATE nodes SET forgotten_at = extract(epoch FROM clock_timestamp())::bigint,

@@ -256,7 +256,7 @@ export const leftoversDue = `SELECT EXISTS (SELECT 1 FROM nodes WHERE state <> '
   OR EXISTS (SELECT 1 FROM leases l JOIN nodes n USING (epoch) WHERE n.state = 'expired'
     AND NOT EXISTS (SELECT 1 FROM holds h WHERE h.epoch = l.epoch)) AS due`;
 
-/** It takes nothing new soon. */
+/** Records that the node stops taking requests soon. */
 export async function noteDraining(line: Line, epoch: number): Promise<void> {
   await line.send([
     { text: "UPDATE nodes SET state = 'draining' WHERE epoch = $1 AND state = 'live'", values: [epoch] },

@@ -25,7 +25,7 @@ export interface PostgresDatabase {
 export interface PostgresOptions {
   /** Connections at most. */
   readonly connections?: number | undefined;
-  /** What the connections are called in `pg_stat_activity`. */
+  /** Name of the connections in `pg_stat_activity`. */
   readonly name?: string | undefined;
   /** A server that only reads will do. */
   readonly readonly?: boolean | undefined;

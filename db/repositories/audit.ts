@@ -10,7 +10,7 @@ export type AuditEntry = Omit<AuditRow, 'id' | 'hash' | 'previous_hash'>;
 
 /** Absent = any. */
 export interface AuditFilter {
-  /** What the endpoint's id begins with: `channel.` */
+  /** Prefix of the endpoint's id: `channel.` */
   readonly action?: string | undefined;
   readonly actor?: string | undefined;
   readonly target?: string | undefined;

@@ -1,4 +1,4 @@
-/** What became of scheduled backups. */
+/** Results of scheduled backups. */
 import type { Database } from '../open.ts';
 
 const key = 'scheduled_backup';

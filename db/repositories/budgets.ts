@@ -85,7 +85,7 @@ export function createBudgetsRepository(database: Database) {
     find: (id: number): Promise<BudgetRow | undefined> => rows().where('budgets.id', '=', id).executeTakeFirst(),
     of: (holder: BudgetHolder, subject: string): Promise<BudgetRow[]> =>
       rows().where('holder', '=', holder).where('subject', '=', subject).orderBy('budgets.id').execute(),
-    /** By the amount alone, without a raise. */
+    /** Budgets near their amount; raises of the window are left out. */
     nearlyUsed: (percent: number): Promise<BudgetRow[]> =>
       rows().where(sql<boolean>`use.used * 100 >= budgets.amount * ${percent}`).execute(),
     /** Whose earlier use is not counted yet. */
@@ -134,7 +134,7 @@ export function createBudgetsRepository(database: Database) {
         ORDER BY id LIMIT ${limit}`.execute(query);
       return found.map((row) => Number(row.id));
     },
-    /** What was settled since the window began and the budget's use does not have: both as of one moment. */
+    /** Settlements since the window began that the budget's use lacks: both as of one moment. */
     async missing({
       id,
       windowAt,

@@ -20,7 +20,7 @@ export interface Feed {
   last(): Promise<number>;
   /** @param seq up to where the follower has processed changes; those it received and has not processed are reported again. @returns null = nothing. */
   after(seq: number): Promise<FeedChanges | null>;
-  /** What other followers may not have read when nobody reports it to them, as far as it is known. */
+  /** Changes that other followers may not have read when nobody reports them, as far as it is known. */
   unread(node: string): Promise<readonly Pick<Change, 'entity' | 'entity_id'>[]>;
   /** Up to where changes may be deleted for this follower; null where it needs none. */
   position(): string | null;

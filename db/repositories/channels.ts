@@ -54,7 +54,7 @@ const isEdit = (change: Updateable<ChannelsTable>): boolean =>
   Object.keys(change).some((column) => decisive.includes(column));
 
 export function createChannelsRepository({ query, dialect }: Database) {
-  /** What was learnt of an upstream says nothing about another one. */
+  /** Facts learnt of an upstream say nothing about another one. */
   const forgetLearnt = async (ids: readonly number[]): Promise<void> => {
     if (ids.length === 0) return;
     await query

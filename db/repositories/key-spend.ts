@@ -1,4 +1,4 @@
-/** What keys spent lately, and which were stopped for it. Sums are read where they hold nobody up. */
+/** Recent spend of keys, and which were stopped for it. Sums are read where they hold nobody up. */
 import { sql } from 'kysely';
 import { type Database, forReading } from '../open.ts';
 
@@ -60,7 +60,7 @@ export function createKeySpendRepository(database: Database) {
       }
       return keys;
     },
-    /** What was spent in each hour in which the key was used. @param from epoch seconds. @param to not included. */
+    /** Spend of each hour in which the key was used. @param from epoch seconds. @param to not included. */
     async hours({ id, userId }: Pick<KeySpend, 'id' | 'userId'>, from: number, to: number): Promise<number[]> {
       const rows = await reading
         .selectFrom('logs')

@@ -66,7 +66,7 @@ export function createLogFacets(database: Database) {
     else {
       const { rows: some, weight } = spread(ends, checkedRows);
       const seen = filtered(some);
-      // What went wrong is rare and what one looks for: all of it is counted where that can be done.
+      // Errors are rare and looked for: all of them are counted where that can be done.
       const rare = await sized(filter, checkedRows + 1, true);
       const whole = rare.rows <= checkedRows;
       parts.push(

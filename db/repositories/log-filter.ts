@@ -31,7 +31,7 @@ export interface LogFilter {
   readonly to?: number | undefined;
   /** Any of them. */
   readonly statuses?: readonly LogStatus[] | undefined;
-  /** What went wrong, as the row keeps it: a code, or a reason with its status. */
+  /** The error of the row: a code, or a reason with its status. */
   readonly error?: string | undefined;
   /** Without the site's own traffic: `isOwnTraffic`. */
   readonly ofUsers?: boolean | undefined;

@@ -51,7 +51,7 @@ export interface LogDay {
   readonly quota: number;
 }
 
-/** What a bill is divided by. */
+/** Columns by which a bill is divided. */
 export type LogShareBy = 'user_id' | 'token_id' | 'project_id';
 
 /** What one user, key or project was charged; given back is negative. */
@@ -73,7 +73,7 @@ const ofEverybody = (filter: LogFilter): LogFilter =>
 const sumColumns = { channel: 'channel_id', model: 'model_name', user: 'username' } as const;
 export type LogSumBy = keyof typeof sumColumns;
 
-/** What else requests are grouped by; their list prices are not asked for. */
+/** Other groupings of requests; they have no list prices. */
 export type LogGroupBy = 'token' | 'label' | 'group' | 'tag' | 'hour' | 'day';
 
 /** Requests of one user that have a value in common. */
@@ -338,7 +338,7 @@ export function createLogsRepository(database: Database) {
         ...sums,
       }));
     },
-    /** What rows were called; those without a name are not among them. By row id. */
+    /** Names in rows, by row id; rows without a name are not among them. */
     namesOf: async (found: readonly LogRow[]): Promise<ReadonlyMap<number, Names>> => {
       const called = found.filter((row) => nameKinds.some((kind) => row[`${kind}_id`] !== 0));
       if (called.length === 0) return noNames;
@@ -387,7 +387,7 @@ export function createLogsRepository(database: Database) {
         .orderBy(sql`1`)
         .orderBy('logs.model_name')
         .execute(),
-    /** What each user, key or project was charged, and what of it was given back: two rows, in no order. */
+    /** Charges and refunds of each user, key or project: two rows, in no order. */
     shares: async (filter: LogFilter, by: LogShareBy): Promise<LogShare[]> => {
       const none = sql<number>`0`;
       const chargedTo = (await plan({ ...filter, type: LogType.consume }))(

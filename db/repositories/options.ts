@@ -20,9 +20,9 @@ export interface OptionChange {
   /** null = back to the default. */
   readonly texts: ReadonlyMap<string, string | null>;
   readonly meta: ReadonlyMap<string, string>;
-  /** What was there before, kept so that it can be brought back; null = nothing is kept. */
+  /** The value before, kept so that it can be brought back; null = nothing is kept. */
   readonly version: OptionVersion | null;
-  /** What earlier versions kept, by their ids, where that is told in other words now. */
+  /** Values of earlier versions by their ids, where they are stored in another form now. */
   readonly versions?: ReadonlyMap<number, string>;
 }
 

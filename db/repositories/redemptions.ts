@@ -34,7 +34,7 @@ const sortColumns: Readonly<Record<(typeof redemptionSorts)[number], RawBuilder<
   status: sql`status`,
   quota: sql`quota`,
   created_time: sql`created_at`,
-  // What never expires comes after all that does.
+  // Codes that never expire come after all others.
   expired_time: sql`CASE WHEN expires_at > 0 THEN expires_at ELSE 9007199254740991 END`,
 };
 

@@ -28,7 +28,7 @@ export interface TrafficFilter {
 
 export type TrafficGroup = 'at' | 'subject_id' | 'user_id' | 'part';
 
-/** What was counted of one group; what it is not grouped by is 0 or ''. */
+/** Counters of one group; columns that it is not grouped by are 0 or ''. */
 export type TrafficSum = Readonly<Record<TrafficCounter, number>> & {
   readonly at: number;
   readonly subject_id: number;
@@ -158,7 +158,7 @@ const byKey = (one: Insertable<TrafficTable>, other: Insertable<TrafficTable>): 
   return 0;
 };
 
-/** What tells the rows of a kind in one window apart. */
+/** The columns that tell the rows of a kind in one window apart. */
 const identity: Readonly<Record<TrafficKind, readonly Exclude<TrafficGroup, 'at'>[]>> = {
   all: [],
   channel: ['subject_id'],

@@ -1,4 +1,4 @@
-/** What upstreams of channels turned out not to take. */
+/** Members that upstreams of channels refused. */
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { Database } from '../open.ts';
 import type { ChannelUnsupportedTable } from '../schema/tables.ts';

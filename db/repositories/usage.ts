@@ -1,4 +1,4 @@
-/** What was used by the hour. */
+/** Use by the hour. */
 import type { Database } from '../open.ts';
 
 export interface UsageHour {

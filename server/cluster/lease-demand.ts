@@ -57,7 +57,7 @@ export interface LeaseDemandDeps {
  * that time. An outage may begin at any time, and what a user asked for in the second before says little.
  */
 const workPerSecond = 10;
-/** What was spent in a shorter time than this says nothing of a rate. */
+/** Spending of a shorter time than this gives no rate. */
 const leastRatedMs = 1000;
 /** What is leased beyond what is expected, so that it is not requested in every interval. */
 const halfOf = (expected: number): number => Math.ceil(expected / 2);

@@ -75,7 +75,7 @@ export interface RelayLimits {
   readonly idleMs: number;
   /** Infinity = the end of an answer waits for its bill as long as that takes. */
   readonly maxCommitWaitMs: number;
-  /** Between signs of life meanwhile. */
+  /** Interval of the comments that keep the stream alive meanwhile. */
   readonly commitPingMs: number;
   /** Milliseconds between durable notes of what an open stream owes. */
   readonly checkpointMs: number;

@@ -12,7 +12,7 @@ export interface NameChipsProps
   readonly onType: (text: string) => void;
   /** What is typed becomes a chip, or several. */
   readonly onTake: () => void;
-  /** What is typed is no beginning of something known: it is taken when the field is left. */
+  /** Typed text need not be the beginning of a known name: it is taken when the field loses the focus. */
   readonly takesOnBlur: boolean;
   readonly onRemove: (name: string) => void;
   /** The form is held back here. */

@@ -37,7 +37,7 @@ export interface BatchOutcome extends Outcome {
 export interface PlannedBatch {
   readonly outcome: BatchOutcome;
   readonly statements: readonly Statement[];
-  /** What is in the table of names when it is committed. */
+  /** Names that are in the table once the batch is committed. */
   readonly names: NameMemory;
 }
 
@@ -85,7 +85,7 @@ export function decideBatch(
     totals.logs.add(row);
   };
 
-  /** What it counts in budgets was leased of them. */
+  /** The settlement's budgets were paid from leases of this node. */
   const payBudgets = ({ budgets = [], quota, requests, tokens }: CounterChange, source: number) => {
     for (let at = 0; at < budgets.length; at += 3) {
       const amount = amountIn(budgets[at + 2] ?? 0, quota, requests, tokens);
@@ -222,7 +222,7 @@ export function decideBatch(
     if (decision.kind === 'budget' && command.type === 'budget')
       events.push(counted(command.budgetId, command.windowAt, command.delta));
     if (decision.kind === 'write') post(decision.effects, epoch);
-    // What is given back is used no more.
+    // Refunded quota no longer counts as used.
     if (decision.kind === 'write' && command.type === 'refund') refunded(command);
     return { status: 'done' };
   };
@@ -255,7 +255,7 @@ function resultOf(command: Settle | Void, { account, requested }: EndRow): Ledge
 interface LeaseWrites {
   /** From the lease as far as it goes; the rest from the unleased balance. @returns what the lease paid. */
   pay(kind: LeaseKind, subject: number, epoch: number, amount: number): number;
-  /** What a node that is gone had set aside for a request and was not needed. */
+  /** Quota that a node that is gone had set aside for a request, and that was not needed. */
   release(command: Settle | Void, epoch: number, rest: number): void;
   lease(kind: LeaseKind, subject: number, epoch: number): number;
   leasedOf(account: number): number;
@@ -291,7 +291,7 @@ function createLeaseWrites(known: Known, writes: Writes): LeaseWrites {
 
 type VisibleBalance = 'all' | 'free' | { readonly lease: number };
 
-/** The books as the rules may see them: of a balance, what the command at hand may touch. */
+/** The books as the ledger's rules see them: of each balance only the part that the current command may use. */
 function createBatchState(known: Known, leaseWrites: LeaseWrites, totals: Totals) {
   const postings = new Map(known.postings);
   const codes = new Map(known.codes);

@@ -1,4 +1,4 @@
-/** What a batch has to know before anything of it is decided: its rows, locked in the one order that every node keeps, accounts before tokens before codes and orders. */
+/** The rows that a batch needs before anything of it is decided, locked in the one order that every node keeps: accounts before tokens before codes and orders. */
 import { affiliateAccount, type LedgerCommand, refundRef } from '../../../server/billing/ledger/commands.ts';
 import type { PaidOrder, Posting } from '../../../server/billing/ledger/core.ts';
 import type { LastInvoice } from '../../../server/billing/ledger/invoices.ts';
@@ -32,9 +32,9 @@ export interface ReserveRow {
 
 export interface Known {
   readonly accounts: ReadonlyMap<number, AccountRow>;
-  /** What the system's own accounts have in all. */
+  /** Total balance of the system's own accounts. */
   readonly system: ReadonlyMap<number, number>;
-  /** What of each token is leased. */
+  /** Leased quota of each token. */
   readonly tokens: ReadonlyMap<number, number>;
   /** By `leaseKey`. */
   readonly leases: ReadonlyMap<string, number>;

@@ -131,7 +131,7 @@ export class PostgresLedger implements PostgresLedgerStore {
   /** Last number that is known to be committed. */
   #seq = 0;
   #pending: Pending | null = null;
-  /** What came of such transactions, for those who come again with the same. */
+  /** The last result of each kind, for callers that come again with the same arguments. */
   readonly #found = new Map<Kind, { readonly requested: readonly unknown[]; readonly value: unknown }>();
   /** In its table. */
   readonly #names = new NameMemory();

@@ -319,7 +319,7 @@ const raiseLeases = statementOf<LeaseChange>(
   ],
 );
 
-/** What another node took of a budget's lease of one that is gone is not there any more: no row that all share is locked for it. */
+/** Where another node has taken over a budget's lease of a node that is gone, the lease is not there any more: no row that all share is locked for it. */
 const lowerLeasesBy = statementOf<LeaseChange>(
   `UPDATE leases l SET amount = CASE v.kind WHEN 'budget' THEN greatest(0, l.amount + v.by) ELSE l.amount + v.by END FROM LISTS AS v(kind, subject, epoch, by)
     WHERE l.kind = v.kind AND l.subject = v.subject AND l.epoch = v.epoch`,

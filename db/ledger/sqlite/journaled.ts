@@ -48,7 +48,7 @@ const longestBusyMs = 10_000;
 
 const done: LedgerResult = { status: 'done' };
 
-/** What the journal keeps; a note may be lost with the process. */
+/** Command types that the journal keeps; a note may be lost with the process. */
 const isJournaled = ({ type }: LedgerCommand): boolean => type === 'settle' || type === 'hold' || type === 'void';
 
 /** Its answer is known before the tables say it. */
@@ -75,7 +75,7 @@ export class JournaledStore {
   #durable = 0;
   /** The last write to the journal failed. */
   #isBroken = false;
-  /** What was committed without a sync may be lost: until all of it is written to the file anew, no sync says anything. */
+  /** Commits without a sync may be lost: until all of them are written to the file anew, no sync says anything. */
   #isDoubtful = false;
   /** Commits are durable when they return. */
   #isEach = true;
@@ -151,7 +151,7 @@ export class JournaledStore {
     this.#store.checkpoint(mode);
   }
 
-  /** What was acknowledged so far gets into the tables. @param done called when it is there, or cannot be now. */
+  /** Applies all acknowledged commands to the tables. @param done called when they are there, or cannot be now. */
   flush(done: (isWhole: boolean) => void): void {
     if (this.#waiting.length === 0 || this.#trouble !== null) {
       done(this.#waiting.length === 0);
@@ -230,7 +230,7 @@ export class JournaledStore {
     }
   }
 
-  /** What is in the tables is durable there, so that a file of the journal can be written over. @throws NotWritten; the driver's error */
+  /** Makes the tables durable, so that a file of the journal can be written over. @throws NotWritten; the driver's error */
   #settle(busyMs: number): void {
     this.flushNow(busyMs);
     this.#restoreTrust();

@@ -33,7 +33,7 @@ function insertTo<Entry>(raw: RawDatabase, table: string, columns: readonly Inse
   const many = manyRows(
     raw,
     columns.length,
-    // What fails is rolled back with its transaction, so the statement needs no journal of its own.
+    // A failure is rolled back with its transaction, so the statement needs no journal of its own.
     (values) => `INSERT OR FAIL INTO ${table} (${names}) VALUES ${values}`,
   );
   // A loop, for each row of the log passes here.

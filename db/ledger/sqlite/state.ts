@@ -1,4 +1,4 @@
-/** What the ledger's rules may ask, answered from the tables and from what the running batch has already decided. */
+/** Answers the questions of the ledger's rules from the tables and from what the running batch has already decided. */
 import type { Database as RawDatabase } from 'better-sqlite3';
 import type { LedgerState, PaidOrder, Posting } from '../../../server/billing/ledger/core.ts';
 import { type LastInvoice, noInvoice } from '../../../server/billing/ledger/invoices.ts';

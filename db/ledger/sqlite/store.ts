@@ -148,7 +148,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     return { kind: 'budget', budgetId, windowAt, delta: change };
   };
 
-  /** What is given back is used no more. */
+  /** Refunded quota no longer counts as used. */
   const refunded = ({ of, userId, amount }: Refund, state: LedgerState, totals: LedgerTotals): MoneyEvent[] => {
     const settled = state.posting(of);
     if (settled === undefined) return [];
@@ -228,7 +228,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     try {
       return applyAll.immediate(commands, newRows.together(), journaled);
     } catch (error) {
-      // What it had learnt was rolled back with the rest.
+      // Names learnt in it were rolled back with the rest.
       names.forget();
       if (!isDuplicate(error)) throw error;
       return applyAll.immediate(commands, newRows.oneByOne, journaled);

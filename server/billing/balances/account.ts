@@ -96,7 +96,7 @@ export interface BudgetsSpent {
   readonly holders: readonly BudgetedHolder[] | null;
   readonly requests: number;
   readonly tokens: number;
-  /** Where the settlement counts: what is charged is added. */
+  /** Budgets that the settlement counts in; the charge is added to each. */
   readonly parts: number[];
 }
 

@@ -180,7 +180,7 @@ export class Leases {
     await new Promise<void>((resolve) => this.#whenReturned(account, () => resolve()));
   }
 
-  /** After the commit of settlements: what they did not take of this node's leases. */
+  /** Called after the commit of settlements. @param unspent parts of this node's leases that they did not take. */
   settled(unspent: readonly UnspentLease[]): void {
     for (const { kind, subject, amount } of unspent) this.#deps.leaseStore.raise(kind, subject, amount);
   }

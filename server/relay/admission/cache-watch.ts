@@ -51,7 +51,7 @@ interface Seen {
   readonly heads: number;
   /** It asks for a cache, where its provider is asked. */
   readonly isMarked: boolean;
-  /** Tokens that its provider's cache has from it. */
+  /** Tokens of it that its provider's cache holds. */
   readonly held: number;
   readonly untilMs: number;
   readonly responseId: string | null;

@@ -53,7 +53,7 @@ export interface PromptCounts {
 /** A beginning that the provider has, and what stands behind it. */
 interface Known extends Proven {
   readonly rest: string;
-  /** Parts of the rest, and its tokens at most as its bytes have it. */
+  /** Number of the remaining parts, and an upper bound of their tokens by their bytes. */
   readonly restParts: number;
   readonly restMost: number;
 }

@@ -72,7 +72,7 @@ interface Turn {
   readonly untilMs: number;
 }
 
-/** Clients write the last messages of a turn otherwise in the next one. */
+/** Clients rewrite the last messages of a turn in the next one. */
 const pointsOfTurn = 8;
 /** A provider that is asked looks at so many parts back from each mark, the marked one included (Anthropic, prompt caching). */
 const partsBack = 20;

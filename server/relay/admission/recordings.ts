@@ -10,7 +10,7 @@ import type { Operation } from '../intake/routes.ts';
 
 const operations: ReadonlySet<Operation> = new Set<Operation>(['transcriptions', 'translations']);
 export const readsRecording = (operation: Operation): boolean => operations.has(operation);
-/** What is sent decides what is owed, from the first piece of the answer on. */
+/** Whether the request alone decides the charge, which is owed from the first piece of the answer on. */
 export const isOwedAtOnce = (operation: Operation): boolean => operation === 'speech' || readsRecording(operation);
 
 /** What a minute of a recording counts for, as in new-api. */

@@ -404,7 +404,7 @@ export class Reservation {
     return null;
   }
 
-  /** What another target may read and write more is held too, and none of it given back. */
+  /** Holds the further tokens that another target may read and write; none are given back. */
   private holdTokens(estimate: Estimate): boolean {
     const { holders, open, account, tokensHeld, epoch } = this;
     const more = holders === null ? 0 : mostTokens(estimate) - tokensHeld;

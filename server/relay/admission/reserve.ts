@@ -538,7 +538,7 @@ function reserveLikely(core: ReserveCore, reservation: Reservation, { size }: Li
     : ahead;
   const quota = reserveFor(size, modest);
   const less = quota <= available ? 0 : affordableOutput(size, available);
-  // Nothing left to begin with: the balance refuses it.
+  // Nothing is left to begin with: this reservation fails for want of balance.
   if (less === 0) reservation.startWith(modest, quota);
   else reservation.startWith(less, reserveFor(size, less));
 }

@@ -12,7 +12,7 @@ export interface PartHead {
   readonly single: boolean;
   /** Bytes the part says it has; null = it does not say. */
   readonly declared: number | null;
-  /** Other bytes than ASCII would be read by a charset of the part's own. */
+  /** The part names a charset of its own, by which bytes other than ASCII would be read. */
   readonly asciiOnly: boolean;
 }
 

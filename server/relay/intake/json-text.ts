@@ -161,7 +161,7 @@ interface OpenValue {
 export function nameTwice(text: string, isFree: (name: string, inList: boolean) => boolean): string | null {
   const open: OpenValue[] = [];
   let lists = 0;
-  /** Values that are open where a free one begins. */
+  /** Number of open values where a free one begins. */
   let free = Number.POSITIVE_INFINITY;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);

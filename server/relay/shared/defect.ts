@@ -2,7 +2,7 @@
 import { AppError } from '../../contract/errors.ts';
 import { isOutOfMemory, shortageSeconds } from '../../contract/own-shortage.ts';
 
-/** What all that serves requests needs. */
+/** Tools that everything that serves requests needs. */
 export interface Reporter {
   /** Writes down what is a defect of ours, once for each request; everything else is nothing. @returns whether it is ours. */
   report(error: unknown, requestId: string): boolean;

@@ -78,7 +78,7 @@ export function textByChoice({ texts, choices }: DeliveredText): readonly string
   return [...joined.values()];
 }
 
-/** A second of video as a model reads it, and what the thinnest one takes. Source: ai.google.dev/gemini-api/docs/video-understanding. */
+/** Tokens of a second of video, and the fewest bytes that a second takes. Source: ai.google.dev/gemini-api/docs/video-understanding. */
 const videoTokensPerSecond = 263;
 const thinnestVideo = 16_000;
 /** A page of a document; the same source's guide on documents. */
@@ -168,7 +168,7 @@ export class DeliveredTextTally implements DeliveredText {
     }
   }
 
-  /** What was taken since then was not delivered. */
+  /** Drops the text added since the mark: it was not delivered. */
   backToMark(): void {
     const { marked } = this;
     this.texts.length = marked.texts;

@@ -23,7 +23,7 @@ export interface UpstreamFailure {
     | 'uncompacted'
     | 'starved'
     | 'untenured';
-  /** What had been reported before. */
+  /** Usage that had been reported before. */
   readonly usage?: Usage | null;
   /** Its words are among those that the operator disables channels for, whatever its status. */
   readonly named?: true;
@@ -33,7 +33,7 @@ export interface UpstreamFailure {
   readonly sent?: true;
   /** It may have been carried out all the same: it is not retried at another channel. */
   readonly ordered?: true;
-  /** What the words mean, where a row knows them. */
+  /** Meaning of its words, where a row knows them. */
   readonly refusal?: Refusal;
   /** It came inside of a response that had begun well. */
   readonly inBody?: true;
@@ -77,7 +77,7 @@ export interface FailedAttempt {
   readonly ms: number;
   /** The upstream's own words without keys and addresses. */
   readonly message: string;
-  /** What it says besides its message. */
+  /** Details of the error besides its message. */
   readonly detail?: string;
 }
 
@@ -225,7 +225,7 @@ export function failureError(failure: UpstreamFailure, final = false): AppError 
   }
 }
 
-/** What an upstream says of its own account's quota is no concern of a caller, who would take it for his own. */
+/** An upstream's words about its own account's quota are kept from a caller, who would take them for his own. */
 function finalError(failure: UpstreamFailure): AppError {
   const code = permanentCode(failure);
   return new AppError(code, code === 'upstream_spent' ? {} : reasonOf(failure));
@@ -238,7 +238,7 @@ function permanentCode(failure: UpstreamFailure): 'upstream_key' | 'upstream_spe
   return kind === 'key' ? 'upstream_key' : 'upstream_missing';
 }
 
-/** What readers put in where an error came without words. */
+/** Words that readers put in where an error came without any. */
 const noWords = /^bad response status code \d+$/;
 
 /** The upstream's words behind ours, in both languages' punctuation. */

@@ -4,7 +4,7 @@ import { audioSeconds } from './recordings/length.ts';
 
 /** So much of it shows its form. */
 const headSize = 64 * 1024;
-/** What a dialect means that names no form. */
+/** The form that a dialect means where it names none. */
 const unnamed = 'pcm16';
 
 const plainForm = /^(?:l16|pcm|raw)/i;
@@ -51,7 +51,7 @@ export class Sound {
     this.marked = this.bytes;
   }
 
-  /** What was added since then was not delivered. */
+  /** Drops the sound added since the mark: it was not delivered. */
   backToMark(): void {
     this.bytes = this.marked;
   }

@@ -32,7 +32,7 @@ export interface Series {
   readonly firstByte: Distribution;
 }
 
-/** What became of one target of a virtual model, over all requests that came to it. */
+/** Outcomes of one target of a virtual model, over all requests that came to it. */
 export interface TargetCount {
   readonly virtualModel: string;
   readonly model: string;

@@ -43,7 +43,7 @@ export interface EndedTraffic {
   readonly endedMs: number;
   /** In the upstream's word. */
   readonly sentModel: string;
-  /** What the upstream says it answered with, where it is another one; null = it is not, or it does not say. */
+  /** The other model that the upstream says it answered with; null = it is the same, or the upstream does not say. */
   readonly otherModel: string | null;
 }
 
@@ -315,7 +315,7 @@ export class Traffic {
     let wasSaved = false;
     for (let index = 0; index < tried.length; index++) {
       const { channelId: requested, failed } = tried[index] as AttemptSummary;
-      // What the site tries itself says how a channel does, and is no attempt for its users.
+      // A channel test counts for the channel's health, and is no attempt of its users.
       const route = own ? null : this.routes.of(requested, requested, 0, model);
       route?.add(attempts, 1);
       if (failed === null) {

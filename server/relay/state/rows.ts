@@ -10,7 +10,7 @@ import {
   type UserSnapshot,
 } from '../../contract/snapshot.ts';
 
-/** What one of them leaves out does not compile. */
+/** A member that a row leaves out does not compile. */
 type Members<T> = { readonly [K in keyof Required<T>]: Required<T>[K] | undefined };
 
 const preset: UserSnapshot['setting'] = {};

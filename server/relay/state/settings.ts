@@ -253,7 +253,7 @@ const headersByModel =
     const found = guardedLookup(table, model);
     if (typeof found !== 'object' || found === null) return {};
     return Object.fromEntries(
-      // What was stored before it was checked.
+      // Rules that were stored before they were checked.
       Object.entries(found)
         .filter(([name]) => maySetForAll(name))
         .map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : String(value)]),

@@ -64,7 +64,7 @@ export interface RelayState {
   isIsolated(): boolean;
   /** The database of the site cannot be read at the moment. */
   isAway(): boolean;
-  /** What this user and key may do has changed, or may have, since this machine last read of it. */
+  /** The rights of this user and key have changed, or may have, since this machine last read of them. */
   isUnknown(userId: number, tokenId: number): boolean;
 }
 
@@ -128,7 +128,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
     accounts.observeUser(user);
   };
 
-  /** What has expired is left out, and the rest looked at again when the next one does. */
+  /** Expired refusals are left out, and the rest is looked at again when the next one expires. */
   const setUnsupported = (rows: UnsupportedOfChannel) => {
     unsupported.delete(rows.channelId);
     const seconds = now() / 1000;

@@ -148,7 +148,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
   ): Promise<Exclude<Outcome, Failed> | UpstreamFailure> {
     const { core, reservation } = this;
     const { prepared, sentMs } = call;
-    // What it thought until its first word is reported a little later.
+    // Thoughts before its first word are reported a little later.
     if (reservation.plan.estimate.answer?.model.thinking === true && isThinkingExpected(reservation, prepared))
       this.disconnect.expecting(always);
     const opening = await openStream({
@@ -229,7 +229,7 @@ export class RequestSender extends Sender<Exclude<Outcome, Failed>> {
 const always = () => true;
 const isJson = (type: string): boolean => type.includes('json');
 
-/** What answers of custom forms are made into. */
+/** The dialect that answers of custom forms become. */
 const openAi = codecFor(commonProtocol).upstream;
 
 /** Operations whose streams are no chats. */

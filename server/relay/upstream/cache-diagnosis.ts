@@ -49,7 +49,7 @@ export function askingEdits(
 export const complainsOfDiagnosis = ({ error }: UpstreamFailure, { asks }: CacheDiagnostics): boolean =>
   asks.some((name) => error?.message.includes(name) === true);
 
-/** What of it an answer may show: others say nothing of having been asked, and get nothing put in. */
+/** The traces of the question in an answer: other answers show none, and get nothing put in. */
 const shownIn = (text: string, { shown }: CacheDiagnostics) =>
   shown.filter(({ path }) => text.includes(`"${path.at(-1)}"`));
 

@@ -79,7 +79,7 @@ export interface PollRequest {
   readonly deadlines: Deadlines;
   /** Milliseconds the work may take. */
   readonly limitMs: number;
-  /** What it was placed with. */
+  /** The call that placed the order. */
   readonly call: UpstreamCall;
   readonly abort: AbortController;
 }

@@ -319,7 +319,7 @@ export class PassthroughRelay extends FrameRelay {
     return rest.length > 0 ? this.shown(rawFrame(rest), rest) : null;
   }
 
-  /** What the client gets of a frame that was read: our readers have it as it came. */
+  /** The bytes of a frame as the client gets them: our readers have it as it came. */
   private shown(frame: RawFrame, bytes: Uint8Array): Uint8Array {
     const possible = withoutAbsurdIn(frame, bytes);
     if (possible === null) return bytes;
@@ -546,7 +546,7 @@ export class TranslatingRelay extends FrameRelay {
         continue;
       }
       this.note(event);
-      // What the client's dialect has no place for does not reach it.
+      // Events that the client's dialect has no place for do not reach it.
       if (event.type !== 'omitted') hasMore = delivered.take(event) || hasMore;
       if (event.type === 'usage' && event.repeated !== true) {
         isReported = true;

@@ -128,7 +128,7 @@ function initOf(call: UpstreamCall, signal: AbortSignal, proxy: string | null, f
     // Bytes pass as they are; what is compressed all the same is unpacked within bounds.
     decompress: false,
     timeout: false,
-    // What may be sent but once gets a connection that the peer cannot have closed yet.
+    // A call that may be sent only once gets a connection that the peer cannot have closed yet.
     keepalive: !fresh && call.once !== true,
   };
   if (proxy !== null) init.proxy = proxy;
@@ -213,7 +213,7 @@ async function readLimited(response: Response, limit: number): Promise<string> {
       size += value.length;
     }
   } catch (error) {
-    // What arrived before the break is all there is to know.
+    // The bytes before the break are all there is to know.
     if (isOurs(error)) throw error;
   }
   void reader.cancel().catch(() => undefined);

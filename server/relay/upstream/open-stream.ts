@@ -32,7 +32,7 @@ export type Opening =
       readonly ok: false;
       readonly reason: 'empty' | 'broken' | 'timeout' | 'error';
       readonly error: UpstreamError | null;
-      /** What had been reported before. */
+      /** Usage that had been reported before. */
       readonly usage: Usage | null;
     };
 

@@ -54,7 +54,7 @@ export interface Prepared {
   readonly known: ModelInfo;
   /** A suffix of the model's name requests thinking. */
   readonly settings: boolean;
-  /** What the upstream's answers are read with. */
+  /** Readers of the upstream's answers. */
   readonly upstream: UpstreamHalf;
   /** The answer must be translated into the client's dialect. */
   readonly needsTranslation: boolean;
@@ -72,7 +72,7 @@ export interface Prepared {
   readonly usageRequested: boolean;
   /** The upstream was asked for a stream. */
   readonly streams: boolean;
-  /** What the translation could not carry over; what the response loses is added as it comes. */
+  /** Losses of the translation; those of the response are added as they come. */
   readonly dropped: string[];
   /** Which of the members that change the price went upstream. */
   readonly modifiers: SentModifiers;
@@ -244,7 +244,7 @@ const nothingRemoved: readonly Removable[] = [];
 /** A count is of what the chat would send. */
 const asksForChat: ReadonlySet<string> = new Set(['chat', 'count_tokens']);
 
-/** What the operator writes into each body stays there. */
+/** Members that the operator writes into each body stay there. */
 function removedAt({ channel, options, place, translated, request }: Target, without: Without): readonly Removable[] {
   const known = without.get(place.model);
   if (known === undefined || !asksForChat.has(request.operation)) return nothingRemoved;
@@ -275,7 +275,7 @@ function takenTypes({ toolTypes, edits, translated }: Target, removed: readonly 
   return removed.length === 0 || translated ? known : toolTypesLeft(removed, known);
 }
 
-/** What is left out of a body after its edits. */
+/** Edits that take refused members out of an edited body. */
 function removedEdits({ parsed, removed, dropped }: Asking, edits: Edits): Edits {
   const before = editedMembers(exactBody(parsed), edits);
   const taken = toolTypesLeft(removed, null);

@@ -81,7 +81,7 @@ const startBytes = 64;
 export const beginsWithEvent = (first: Uint8Array): boolean =>
   eventStart.test(Buffer.from(first.subarray(0, startBytes)).toString('utf8'));
 
-/** What cannot be read, for the log. */
+/** Content type of a body that cannot be read, for the log. */
 export function typeOf({ headers }: Pick<Response, 'headers'>): string {
   const coding = headers.get('content-encoding');
   const type = headers.get('content-type') ?? 'none';

@@ -37,7 +37,7 @@ import { type Dispatch, exhaustion, type UpstreamAnswer } from './http.ts';
 import { type Prepared, plainVariant, prepare, type Variant } from './prepare.ts';
 import { trialAfter } from './refused-request.ts';
 
-/** What all requests of a relay send with. */
+/** The shared parts that all requests of a relay send with. */
 export interface SendCore extends Reporter {
   readonly dispatch: Dispatch;
   readonly now: () => number;
@@ -356,7 +356,7 @@ export abstract class Sender<T extends { readonly kind: string }> {
     return core.shortWaits.start(channel.id, ms, longestMs);
   }
 
-  /** What is held for a client that leaves is not held any longer. */
+  /** A hold for a client that left ends at once. */
   private async waitFor(pause: ShortWait): Promise<void> {
     const { core, disconnect } = this;
     const startMs = core.now();

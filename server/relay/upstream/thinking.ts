@@ -16,7 +16,7 @@ export interface ThoughtTime {
   readonly wordsMs: number;
 }
 
-/** What thoughts are charged with where only their time is known. */
+/** Tokens that thoughts are charged with where only their time is known. */
 export interface EstimatedThought {
   readonly tokens: number;
   readonly ms: number;

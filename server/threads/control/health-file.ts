@@ -123,7 +123,7 @@ export function createHealthFile(file: string, clock: Clock) {
   return {
     /** @param thread relay threads that stop together report at the same time, each its own. */
     keep(piece: HealthPiece, thread = 0): void {
-      // What came before the first one is of a thread that has ended.
+      // Pieces before the first one are of a thread that has ended.
       const pieces = piece.isFirst ? [] : (begun.get(thread) ?? []);
       pieces.push(piece);
       if (!piece.isLast) return void begun.set(thread, pieces);

@@ -10,7 +10,7 @@ import type { Timers } from '../../contract/timers.ts';
 export interface IsolationDeps {
   /** null = the site has no Redis. */
   readonly recentChanges: RecentChanges | null;
-  /** What other nodes may not have read of the change feed. */
+  /** Changes of the feed that other nodes may not have read. */
   readonly unread: () => Promise<ChangedIds>;
   /** Milliseconds without database and Redis after which nobody is served. */
   readonly aloneMs: number;

@@ -5,7 +5,7 @@ import type { Feed } from '../../../db/repositories/changes.ts';
 import type { Services } from '../../app/services.ts';
 import type { Timers } from '../../contract/timers.ts';
 
-/** A new budget counts what was settled while relay threads learned of it. */
+/** Settlements of the time in which relay threads learned of a new budget are counted in it. */
 const budgetMs = 5000;
 /** A key that leaks is stopped within five minutes. */
 const leakMs = 30_000;

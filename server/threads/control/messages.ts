@@ -1,4 +1,4 @@
-/** What the main thread and the control thread say to each other. */
+/** Messages between the main thread and the control thread. */
 
 import type { DatabasePlace } from '../../../db/place.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
@@ -20,7 +20,7 @@ export interface ControlStart {
   readonly kind: 'start';
   readonly dataDir: string;
   readonly place: DatabasePlace;
-  /** What this machine is called among several; '' = it is the only one. */
+  /** Name of this machine among several; '' = it is the only one. */
   readonly node: string;
   readonly nativeBinding: string | undefined;
   readonly setupCode: string;
@@ -51,7 +51,7 @@ export type ToControl =
   | { readonly kind: 'storage'; readonly status: StorageStatus }
   /** For the relays of other machines. */
   | { readonly kind: 'healthReport'; readonly healthReport: HealthReport }
-  /** What a relay of this machine has counted since the last query. */
+  /** Counters of a relay of this machine since the last query. */
   | { readonly kind: 'traffic'; readonly windows: readonly TrafficWindow[] }
   /** How upstreams are doing, for the next start: a piece of it. */
   | { readonly kind: 'health'; readonly health: HealthPiece; readonly thread?: number }

@@ -69,7 +69,7 @@ const reporter =
     log.error(what.message, { request_id: requestId, error: what.stack });
   };
 
-/** What a server answers is not waited for by the thread; what a file answers is. */
+/** A database server answers asynchronously; a file blocks the thread, so its long reads go to the reader. */
 const withReader = (database: Database, timers: Timers): Database => {
   if (database.engine !== 'sqlite') return database;
   const { nativeBinding, place } = database;
@@ -270,7 +270,7 @@ async function start(order: ControlStart) {
 /** The proof of the guard costs as much as the first answer of the API, which goes first. */
 const guardMs = 1000;
 
-/** What was learnt of upstreams in so long is learnt again after a crash. */
+/** A crash loses what was learnt of upstreams within this interval. */
 const healthMs = 10_000;
 
 /** The supervising thread gets the reason. */
@@ -379,7 +379,7 @@ function freshness(ledger: LedgerClient, timers: Timers): () => Promise<boolean>
   };
 }
 
-/** What serves the API is loaded and put together for its first request: a node that only relays never needs it. @param options resolves when there is what it is put together from. */
+/** The API is loaded and put together for its first request: a node that only relays never needs it. @param options resolves when there is what it is put together from. */
 function loadedLater(
   options: Promise<Omit<AppOptions, 'listener'>>,
   listener: AppOptions['listener'],

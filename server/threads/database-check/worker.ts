@@ -7,7 +7,7 @@ export interface CheckOrder {
   readonly nativeBinding: string | undefined;
 }
 
-/** What is damaged, in SQLite's words; empty = nothing. */
+/** Damage, in SQLite's words; empty = none. */
 export interface CheckReport {
   readonly kind: 'quick' | 'full';
   readonly problems: readonly string[];

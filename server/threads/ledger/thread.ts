@@ -54,7 +54,7 @@ export interface LedgerThread {
   terminate(): void;
   /** Nothing may be sold from here on, although the ledger writes: why. */
   readonly suspended: Promise<string>;
-  /** What a full look through the file found, '' = nothing. */
+  /** Damage that a full look through the file found, '' = none. */
   readonly damage: Promise<string>;
 }
 

@@ -37,7 +37,7 @@ export interface LedgerStart {
 
 export type LedgerReport =
   | { readonly kind: 'migrating'; readonly step: MigrationStep }
-  /** What was odd about the journal, for the operator's log. */
+  /** Something odd about the journal, for the operator's log. */
   | { readonly kind: 'notice'; readonly line: string }
   | {
       readonly kind: 'ready';

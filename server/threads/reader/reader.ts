@@ -74,7 +74,7 @@ export class Reader {
     }
   }
 
-  /** What is still read is given up. */
+  /** Gives up all reads. */
   end(): void {
     // The one that runs last: none is begun any more.
     for (const id of [...this.#pending.keys()].reverse()) this.#fail(id, new AppError('shutting_down'));

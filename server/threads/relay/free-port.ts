@@ -23,7 +23,7 @@ const refusals: Readonly<Record<string, { readonly zh: string; readonly en: stri
   ENOTFOUND: { zh: '无法解析主机名', en: 'the host name could not be resolved' },
 };
 
-/** What a listener's error means. The runtime has no code of its own for a host that cannot be resolved. */
+/** The error of a listener in words. The runtime has no code of its own for a host that cannot be resolved. */
 export function portError(error: unknown, host: string, port: number): unknown {
   const { code = '', message = '' } = (error ?? {}) as { readonly code?: string; readonly message?: string };
   if (code === 'EADDRINUSE') return new AppError('port_taken', { port }, error);

@@ -1,4 +1,4 @@
-/** What the main thread and a relay thread say to each other. */
+/** Messages between the main thread and a relay thread. */
 import type { EncryptedSample } from '../../../db/encrypted-columns.ts';
 import type { MemoryParts } from '../../billing/balances/shared-memory.ts';
 import type { SlotIndexes } from '../../billing/balances/slot.ts';
@@ -70,7 +70,7 @@ export interface RelayStart {
   readonly ledger: MessagePort;
   /** Where it says that it goes on. */
   readonly pulse: SharedArrayBuffer;
-  /** What bodies take in all threads. */
+  /** Memory that bodies take in all threads. */
   readonly bodyCells: SharedArrayBuffer;
   /** Attempts without a refused member, of all threads. */
   readonly trialCells: SharedArrayBuffer;
@@ -108,7 +108,7 @@ export type ToRelay =
   | { readonly kind: 'healthReport'; readonly healthReport: HealthReport }
   | { readonly kind: 'busy'; readonly id: number }
   | { readonly kind: 'stats'; readonly id: number }
-  /** What was counted since the last time is for the control thread. */
+  /** Asks for the counters since the last time; they go to the control thread. */
   | { readonly kind: 'traffic' }
   /** How upstreams are doing is for the control thread, if that changed. */
   | { readonly kind: 'keepHealth' }
@@ -119,7 +119,7 @@ export type ToRelay =
   /** No thread of this server has anything open. */
   | { readonly kind: 'allEnded' }
   | { readonly kind: 'stopNow' }
-  /** Newcomers wait. */
+  /** New requests wait from here on. */
   | { readonly kind: 'pause' }
   /** Requests are forwarded to that socket, where another server accepts them; null = they are served here. */
   | { readonly kind: 'forward'; readonly endpoint: string | null }

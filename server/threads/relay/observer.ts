@@ -20,7 +20,7 @@ export interface Observers {
   readonly wrap?: Traces['wrap'];
   /** The same relay, seen. */
   seen(relay: Relay): Relay;
-  /** What they need is loaded. */
+  /** Resolves when everything they need is loaded. */
   ready(): Promise<void>;
   stop(): Promise<void>;
 }

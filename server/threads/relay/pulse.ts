@@ -41,7 +41,7 @@ export class Pulse {
     Atomics.add(this.counts, beats, 1);
   }
 
-  /** What is done from here on is done for this request. Called for every piece of every answer: a comparison, mostly. */
+  /** Work from here on is for this request. Called for every piece of every answer: a comparison, mostly. */
   readonly works = (requestId: string): void => {
     if (requestId === this.current) return;
     this.current = requestId;

@@ -17,11 +17,11 @@ import type { FromRelay, RelayStatus, ServingOrder, ThreadStats } from './messag
 export interface RelayPool {
   /** @returns the port. @throws AppError port_taken. */
   open(): Promise<number>;
-  /** What the main thread's own state has applied already. Resolves when every relay thread has applied it, too. */
+  /** Applies an update that the main thread's own state has applied already. Resolves when every relay thread has applied it, too. */
   update(update: Snapshot | SnapshotDelta): Promise<void>;
   test(order: ChannelTestOrder & { readonly id: number }): void;
   channels(id: number, question: HealthQuestion): void;
-  /** What relays of other machines have learnt. */
+  /** Takes the health that relays of other machines report. */
   received(update: HealthReport): void;
   /** Each hands what it has counted to the control thread. */
   traffic(): void;
@@ -58,7 +58,7 @@ export interface RelayPoolDeps {
   readonly descriptors: Descriptors | null;
   /** One for each relay thread, by number. */
   readonly pulses: readonly SharedArrayBuffer[];
-  /** What bodies take, of all relay threads. */
+  /** Memory that bodies take, of all relay threads. */
   readonly bodyCells: SharedArrayBuffer;
   /** Attempts without a refused member, of all relay threads. */
   readonly trialCells: SharedArrayBuffer;

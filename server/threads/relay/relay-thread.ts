@@ -18,7 +18,7 @@ export interface RelayThreadDeps {
   readonly memory: Memory;
   /** First cells of its rows. */
   readonly rows: number[];
-  /** What it says that is not an answer to a question from here. */
+  /** Called with its messages that answer no question from here. */
   readonly receive: (message: FromRelay) => void;
   readonly died: (reason: string) => void;
 }
@@ -135,7 +135,7 @@ export class RelayThread {
     for (const resolve of this.#statsQuestions.values()) resolve(null);
   }
 
-  /** What it held is another's: nobody has to wait for it any more. */
+  /** Its requests and holds are settled: nobody has to wait for it any more. */
   onRecovered(): void {
     this.#stopped.resolve();
     this.#paused.resolve();

@@ -46,7 +46,7 @@ export interface RelayThreadsDeps extends RelayPoolDeps {
 
 const regionsAtOnce = 4;
 const startMs = 30_000;
-/** What a relay needs beyond its grace, before it is not waited for any more. */
+/** Time a relay needs beyond its grace, before it is not waited for any more. */
 const endMs = 10_000;
 /** Numbers of several threads in one: thread and serial. */
 const threadsBits = 16;
@@ -228,7 +228,7 @@ export class RelayThreads implements RelayPool {
     return this.#deps.pulses[number - 1] ?? newPulse();
   }
 
-  /** What a thread says that is not an answer to a question of the main thread alone. */
+  /** Handles messages of a thread that answer no question of the main thread alone. */
   #receive(thread: RelayThread, message: FromRelay): void {
     const { balances, counter, control } = this.#deps;
     switch (message.kind) {
@@ -366,7 +366,7 @@ export class RelayThreads implements RelayPool {
     const all = this.#all();
     await within(Promise.all(all.map(({ stopped }) => stopped)), ms + endMs, this.#timers);
     await hold;
-    // What did not answer is ended like what died.
+    // Threads that did not answer are ended like dead ones.
     for (const thread of all) {
       const isThere = this.#threads.has(thread.number);
       this.#end(thread);

@@ -144,7 +144,7 @@ export function createServing(deps: ServingDeps): Serving {
     if (reportPiece()) timers.set(reportNextPiece, betweenPiecesMs);
   };
   const reportHealth = () => {
-    // What came meanwhile is in the next one.
+    // Changes that came meanwhile are in the next one.
     if (healthLeft !== null) return;
     healthLeft = relay.healthToKeep();
     reportNextPiece();
@@ -306,7 +306,7 @@ const leaseSourceOver = ({ acquire, limits, funds }: LedgerClient): LeaseSource 
   },
 });
 
-/** What collectors get to take the last spans. */
+/** Time that collectors get to take the last spans. */
 const lastSpansMs = 2000;
 const loopResolutionMs = 20;
 /** Other work goes on between two pieces. */

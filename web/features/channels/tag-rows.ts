@@ -17,7 +17,7 @@ export interface TagRow {
   readonly response: number;
 }
 
-/** Blank where they differ. */
+/** @returns the common value; null where they differ. */
 const same = (values: readonly number[]): number | null =>
   values.every((value) => value === values[0]) ? (values[0] ?? null) : null;
 

@@ -190,7 +190,7 @@ export function Cards(props: CardsProps) {
     },
     [starts, step, period, onPick],
   );
-  /** What it was. */
+  /** The figure of the period before. */
   const wasOf = (of: (figures: Figures) => string): string | null =>
     !compare
       ? null

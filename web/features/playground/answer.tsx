@@ -28,7 +28,7 @@ function dress(place: HTMLElement): void {
 
 export interface AnswerTextProps {
   readonly text: string;
-  /** Nothing more comes. */
+  /** The answer is complete. */
   readonly whole: boolean;
 }
 

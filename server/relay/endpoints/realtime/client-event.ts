@@ -46,7 +46,7 @@ export const asksForAnswers = (event: Json): boolean =>
   event.type === 'response.create' ||
   collect(collect([event], 'session'), 'type').some((type) => type !== 'transcription');
 
-/** The event with the name the upstream knows the conversation's model by. */
+/** The event with the upstream's name of the conversation's model. */
 export function withModel(event: Json, model: string): Json {
   const renamed = (value: unknown): unknown => {
     const body = record(value);

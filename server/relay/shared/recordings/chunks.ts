@@ -49,7 +49,7 @@ function waveChunks(bytes: Uint8Array, size: number, padded: boolean): Chunks {
     const name = view.getUint32(at);
     const length = view.getUint32(at + 4, true);
     const start = at + 8;
-    // What is no chunk goes on sounding.
+    // Bytes that are no chunk continue the sound.
     if (found.ranges.length > 0 && !chunkName.test(ascii(bytes, at, 4))) {
       found.ranges.push({ start: at, length: size - at });
       at = size;

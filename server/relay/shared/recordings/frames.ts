@@ -266,7 +266,7 @@ const searched = 64 * 1024;
 interface Beginning extends Row {
   readonly start: number;
   readonly first: Frame;
-  /** What follows in unseen parts goes on as it began. */
+  /** Frames in unseen parts are taken to be like those before. */
   readonly all: number;
 }
 
@@ -279,7 +279,7 @@ function rowOf(bytes: Uint8Array, size: number, read: FrameReader): Beginning | 
   const first = start < 0 ? null : read(bytes, start);
   if (first === null) return null;
   const isWhole = bytes.length >= size;
-  // What stands behind the sound may be a tag; what begins otherwise may be anything that another decoder plays.
+  // Bytes behind the sound may be a tag; anything else may be sound to another decoder.
   const behind = isWhole ? trailer(bytes) : 0;
   const row = countRow(bytes, start, read);
   const lead = start - sound;

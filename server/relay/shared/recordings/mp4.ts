@@ -270,7 +270,7 @@ class Mp4Reader {
     track.sizes.push({ each, count: there, at: at + 12, bits });
   }
 
-  /** What a track holds; nothing = no sound. */
+  /** Sound that a track holds; nothing = no sound. */
   describe(track: Mp4Track): void {
     // Of a film's track only what names a codec of sound is heard.
     const isSound = track.isSound || !track.isOther;

@@ -88,7 +88,7 @@ class OggStream {
   /** @param position up to which sample the page goes. */
   page(position: number): void {
     if (this.kind === 'silent' || this.kind === 'other') return;
-    // What was cut out of a broadcast does not begin at 0.
+    // A recording cut out of a broadcast does not begin at 0.
     const isKnown = this.kind === 'opus' || this.samplesOf !== null;
     if (this.first < 0 && isKnown && this.samples > 0) this.first = Math.max(0, position - this.samples);
     this.granule = Math.max(this.granule, position);
@@ -208,7 +208,7 @@ export function oggSeconds(bytes: Uint8Array, size: number): number | null {
     end = Math.min(start, bytes.length);
     at = start;
   }
-  // What the file breaks off in may be heard as well.
+  // A packet in which the file breaks off may be heard as well.
   for (const lane of lanes.values()) if (lane.open.length > 0) take(lane, joined(lane.open));
   if (streams.length === 0) return null;
   const longest = new Array<number>(link + 1).fill(0);

@@ -46,7 +46,7 @@ export type Codec =
   | 'vorbis'
   | 'wavpack';
 
-/** What a container says of a track. Decoders believe it where the packets do not say better. */
+/** Facts that a container states about a track. Decoders believe them where the packets do not say better. */
 export interface Format {
   readonly codec: Codec;
   /** Samples per second; 0 = not said. */
@@ -54,7 +54,7 @@ export interface Format {
   readonly channels: number;
   /** Bits that a sample of one channel takes, of `pcm` and `bits`; may be a fraction. */
   readonly depth: number;
-  /** What the decoder is set up with. */
+  /** Setup of the decoder. */
   readonly setup: Uint8Array;
 }
 

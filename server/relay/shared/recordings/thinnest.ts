@@ -1,4 +1,4 @@
-/** What a recording can hold at most. */
+/** Longest sound that a recording can hold. */
 
 /** Bytes per second of the thinnest speech in use: Opus at 6 kbit/s. Source: RFC 6716, section 2. */
 const thinnestRate = 750;
