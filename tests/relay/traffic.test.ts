@@ -7,7 +7,7 @@ import {
   type TrafficCounter,
   trafficCounters,
 } from '../../server/contract/traffic.ts';
-import type { AttemptSummary, FailedAttempt } from '../../server/relay/shared/failure.ts';
+import { type AttemptSummary, failedAttempt, statusFailure } from '../../server/relay/shared/failure.ts';
 import { type EndedTraffic, Traffic } from '../../server/relay/shared/traffic.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { randomOf } from '../support/random.ts';
@@ -134,7 +134,7 @@ test('requests and charges by channel, key and model are those of the log, whate
 const failed = (channelId: number, status: number, ms: number, message = 'no'): AttemptSummary => ({
   channelId,
   name: `channel ${channelId}`,
-  failed: { status, reason: 'status', ms, message } satisfies FailedAttempt,
+  failed: failedAttempt(statusFailure(status, { status, message, type: null, code: null }, null), ms),
 });
 const served = (channelId: number): AttemptSummary => ({ channelId, name: `channel ${channelId}`, failed: null });
 const request: EndedTraffic = {
@@ -156,6 +156,23 @@ const request: EndedTraffic = {
   firstByteMs: 500,
   endedMs: 1_000_000_000,
 };
+
+test('an attempt fails by what the upstream means: a spent account that answers 400 does, a caller’s mistake does not', () => {
+  const traffic = new Traffic();
+  const tried = [
+    failed(1, 400, 10, 'Your credit balance is too low to access the API.'),
+    failed(1, 403, 10, 'This request was rejected by our content filter: content_filter'),
+    failed(1, 400, 10, 'temperature must be a number'),
+    failed(1, 503, 10),
+    failed(1, 429, 10),
+  ];
+  for (const one of tried) traffic.ended({ ...request, endReason: 'upstream_failed', channelId: 1, tried: [one] });
+  const [window] = traffic.take();
+  const counts = window?.routes.find(([channel]) => channel === 1)?.[2] ?? [];
+  const names = ['auth', 'invalid', 'upstream', 'rate_limited'] as const;
+  expect(names.map((name) => of(counts, `failed_${name}`))).toEqual([1, 2, 1, 1]);
+  expect(of(counts, 'attempts')).toBe(5);
+});
 
 test('a request counts in the five minutes in which it ended, whenever it is asked about', () => {
   const traffic = new Traffic();

@@ -43,7 +43,7 @@ import { namesOf } from '../intake/names.ts';
 import { isOwn, type ParsedRequest, type Principal } from '../intake/parsed-request.ts';
 import type { Deadlines } from '../shared/deadline.ts';
 import type { Reporter } from '../shared/defect.ts';
-import { type AttemptSummary, attemptSummary, type UpstreamFailure } from '../shared/failure.ts';
+import { type AttemptSummary, attemptSummary, loggedAttempt, type UpstreamFailure } from '../shared/failure.ts';
 import { budgetRefusal, shortage } from '../shared/quota-numbers.ts';
 import type { Stats } from '../shared/stats.ts';
 import type { RelayState } from '../state/state.ts';
@@ -1157,8 +1157,7 @@ function fieldsOf(
   if (other !== null) admin.other_model = true;
   const cost = usage === null || finish.usageSource !== 'reported' ? null : statedCostIn(usage.raw);
   if (cost !== null) admin.stated_cost = cost;
-  if (attempts.some(hasFailed))
-    admin.attempts = attempts.map(({ channelId, name, failed }) => ({ channel: channelId, name, ...failed }));
+  if (attempts.some(hasFailed)) admin.attempts = attempts.map(loggedAttempt);
   if (skipped !== null)
     admin.skipped = skipped.map(({ channelId, name, max, error }) => ({
       channel: channelId,

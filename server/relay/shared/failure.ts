@@ -71,6 +71,7 @@ export interface AttemptSummary {
 }
 
 export interface FailedAttempt {
+  readonly class: FailureClass;
   readonly status: number | null;
   readonly reason: UpstreamFailure['reason'];
   /** From asking to knowing. */
@@ -88,12 +89,20 @@ export const attemptSummary = ({ id, name }: { readonly id: number; readonly nam
 });
 
 export const failedAttempt = (failure: UpstreamFailure, ms: number): FailedAttempt => ({
+  class: failure.class,
   status: failure.status,
   reason: failure.reason,
   ms: Math.round(ms),
   message: failure.error?.message ?? '',
   ...(failure.error?.detail === undefined ? {} : { detail: failure.error.detail }),
 });
+
+/** As the log row keeps it. */
+export function loggedAttempt({ channelId: channel, name, failed }: AttemptSummary) {
+  if (failed === null) return { channel, name };
+  const { class: _, ...rest } = failed;
+  return { channel, name, ...rest };
+}
 
 const keyStatuses = new Set([401, 402, 403, 429]);
 const keyWords =

@@ -234,7 +234,7 @@ const wordsOf = ({ status, reason, message }: FailedAttempt): string =>
   `${status ?? reason} ${message}`.trim().slice(0, maxWordsLength);
 
 /** @returns null for want of something of our own: no descriptor, no lease. */
-function attemptErrorOf({ status, reason }: FailedAttempt): AttemptError | null {
+function attemptErrorOf({ class: kind, status, reason }: FailedAttempt): AttemptError | null {
   switch (reason) {
     case 'timeout':
       return 'timeout';
@@ -244,18 +244,14 @@ function attemptErrorOf({ status, reason }: FailedAttempt): AttemptError | null 
     case 'starved':
     case 'untenured':
       return null;
-    case 'status':
-      return statusErrorOf(status ?? 0);
     default:
-      return 'upstream';
+      break;
   }
-}
-
-function statusErrorOf(status: number): AttemptError {
   if (status === 429) return 'rate_limited';
-  if (status === 401 || status === 402 || status === 403) return 'auth';
-  if (status === 408) return 'timeout';
-  return status >= 400 && status < 500 && status !== 404 ? 'invalid' : 'upstream';
+  // By what it means and not by its status: providers answer 400 where an account is spent, too.
+  if (kind === 'key') return 'auth';
+  if (kind === 'client' || kind === 'refusal') return 'invalid';
+  return status === 408 ? 'timeout' : 'upstream';
 }
 
 function requestErrorOf({ endReason, tried }: EndedTraffic): RequestError | null {
