@@ -7,7 +7,7 @@ import {
   type TrafficCounter,
   trafficCounters,
 } from '../../server/contract/traffic.ts';
-import { type AttemptSummary, failedAttempt, statusFailure } from '../../server/relay/shared/failure.ts';
+import { type AttemptSummary, failedAttempt, statusFailure, withKeywords } from '../../server/relay/shared/failure.ts';
 import { type EndedTraffic, Traffic } from '../../server/relay/shared/traffic.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { randomOf } from '../support/random.ts';
@@ -159,9 +159,12 @@ const request: EndedTraffic = {
 
 test('an attempt fails by what the upstream means: a spent account that answers 400 does, a caller’s mistake does not', () => {
   const traffic = new Traffic();
+  const words = { status: 400, type: null, code: null, message: 'Your credit balance is too low to access the API.' };
+  const spent = statusFailure(400, words, null);
   const tried = [
-    failed(1, 400, 10, 'Your credit balance is too low to access the API.'),
-    failed(1, 403, 10, 'This request was rejected by our content filter: content_filter'),
+    // As the operator's words have it.
+    { ...failed(1, 400, 10), failed: failedAttempt(withKeywords(spent, ['credit balance'], () => 'hello'), 10) },
+    { ...failed(1, 503, 10), failed: failedAttempt({ ...spent, class: 'client', reason: 'invalid' }, 10) },
     failed(1, 400, 10, 'temperature must be a number'),
     failed(1, 503, 10),
     failed(1, 429, 10),
