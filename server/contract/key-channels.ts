@@ -1,5 +1,7 @@
 /** Which channels a key is bound to, as its field `channels` says: ids in ascending order (`3,7`); '' = every channel of its groups. Pure. */
 
+import { AppError } from './errors.ts';
+
 /** Of one key. */
 export const maxKeyChannels = 64;
 
@@ -16,3 +18,9 @@ export const channelNumbers = (text: string): string =>
     .split(',')
     .map((id) => `#${id}`)
     .join(', ');
+
+/** @param bound channels of the key; absent = every channel of its groups. @throws AppError channel_pin_unbound */
+export function allowChannel(bound: string | undefined, id: number): void {
+  if (bound !== undefined && !bound.split(',').includes(String(id)))
+    throw new AppError('channel_pin_unbound', { channels: channelNumbers(bound), id });
+}

@@ -468,6 +468,7 @@ test.each<[string, () => Promise<unknown>, string]>([
     () => changeToken({ model_limits_enabled: true, model_limits: 'gpt-4o-mini' }),
     'model_not_allowed',
   ],
+  ['has the key limited to other channels', () => changeToken({ channels: '9999' }), 'channel_pin_unbound'],
 ])(
   'a user who %s is disconnected from an open conversation, and pays for what was said',
   async (_what, change, code) => {

@@ -269,3 +269,18 @@ test.each([
   await gateway.sync();
   expect(await call('/mj/task/mj-1/image-seed')).toMatchObject({ status, body: { code: 4 } });
 });
+
+test('a key that was limited to other channels asks none of them for a seed', async () => {
+  const { key: limited, id } = await gateway.token();
+  await call('/mj/submit/imagine', { prompt: 'a cat' }, limited);
+  upstream.script((response) => sendJson(response, { code: 1, seed: '7' }));
+  expect(await call('/mj/task/mj-1/image-seed', undefined, limited)).toMatchObject({
+    status: 200,
+    body: { seed: '7' },
+  });
+  await gateway.services.tokens.update(id, null, { channels: `${channelId + 1}` }, false);
+  await gateway.sync();
+  upstream.requests.length = 0;
+  expect(await call('/mj/task/mj-1/image-seed', undefined, limited)).toMatchObject({ status: 403, body: { code: 4 } });
+  expect(upstream.requests).toEqual([]);
+});

@@ -1,7 +1,7 @@
 /** The step `plan`: what the configuration says for one request: the channels it may reach, and what is held for it. */
 import { ChannelStatus } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
-import { channelNumbers } from '../../contract/key-channels.ts';
+import { allowChannel, channelNumbers } from '../../contract/key-channels.ts';
 import { atFactor } from '../../contract/pricing/channel-factor.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
 import type { ChannelSnapshot } from '../../contract/snapshot.ts';
@@ -220,8 +220,7 @@ function unserved(state: RelayState, { model, group, channels }: PlanKey): AppEr
 
 /** @param bound channels of the key; undefined = all. */
 function pinnedChannel(state: RelayState, id: number, test: boolean, bound: string | undefined): ChannelSnapshot {
-  if (bound !== undefined && !bound.split(',').includes(String(id)))
-    throw new AppError('channel_pin_unbound', { channels: channelNumbers(bound), id });
+  allowChannel(bound, id);
   const channel = state.channel(id);
   if (channel === undefined) throw new AppError('channel_pin_unknown');
   if (channel.status !== ChannelStatus.enabled && !test) throw new AppError('channel_pin_disabled');

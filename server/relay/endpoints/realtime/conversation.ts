@@ -4,6 +4,7 @@
  */
 import type { EndReason } from '../../../contract/enum.ts';
 import { AppError } from '../../../contract/errors.ts';
+import { allowChannel } from '../../../contract/key-channels.ts';
 import { completionTokensOf, promptTokensOf } from '../../../contract/pricing/charge.ts';
 import { type Json, parseJson, record, text } from '../../../protocols/shared/json.ts';
 import { checkWords } from '../../admission/blocked-words.ts';
@@ -378,6 +379,7 @@ export class RealtimeConversation implements Conversation {
     try {
       this.#principal = authorize.renew(this.#principal, this.#parties.peer);
       authorize.allowModel(this.#principal, this.#reservation.parsed.model);
+      allowChannel(this.#principal.token?.channels, this.#parties.prepared.channel.id);
       return true;
     } catch (error) {
       if (isOurs(error)) this.#broke(error);

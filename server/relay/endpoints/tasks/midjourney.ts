@@ -1,5 +1,6 @@
 /** Submits drawings to a midjourney-proxy. */
 import { AppError } from '../../../contract/errors.ts';
+import { allowChannel } from '../../../contract/key-channels.ts';
 import { languageFor, textIn } from '../../../contract/language.ts';
 import type { ChannelSnapshot } from '../../../contract/snapshot.ts';
 import { record } from '../../../protocols/shared/json.ts';
@@ -93,13 +94,14 @@ export async function submitMidjourney(
   return Response.json(value.shown, { status: answer.status });
 }
 
-/** Returns a drawing's seed from the upstream. */
+/** Returns a drawing's seed from the upstream. @throws AppError channel_pin_unbound */
 export async function seedOf(
   core: TasksCore,
   drawing: Drawing,
   parsed: ParsedRequest,
-  { user }: Principal,
+  { user, token }: Principal,
 ): Promise<Response> {
+  allowChannel(token?.channels, drawing.channel_id);
   const channel = core.state.channel(drawing.channel_id);
   if (channel === undefined) {
     const language = languageFor(parsed.request.headers.get('accept-language'), user.setting);
