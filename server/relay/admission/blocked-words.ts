@@ -20,7 +20,7 @@ const visible = (text: string): string =>
 const atOnce = 20_000_000;
 /** Steps that the text needs besides, as so many words. */
 const besides = 20;
-/** What a text costs however short it is, in characters. */
+/** Characters that a text counts for at least, however short it is. */
 const perText = 32;
 /** An escaped character is so long. */
 const escapeLength = 6;

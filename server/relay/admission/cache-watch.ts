@@ -40,7 +40,7 @@ export interface NextTurn extends Pick<WatchedTurn, 'userId' | 'conversation' | 
   readonly parsed: Pick<ParsedRequest, 'protocol' | 'body'>;
 }
 
-/** What was known of a turn. */
+/** A turn of a conversation as it was seen. */
 interface Seen {
   readonly channelId: number;
   readonly keyHash: number;
@@ -169,7 +169,7 @@ export class CacheWatch {
     this.kept -= blocksIn(known);
   }
 
-  /** What of channel and site changes bodies. */
+  /** Settings of the channel and rules of the site that change bodies. */
   private settingsOf({ channel, rules }: WatchedTurn): number {
     const ofChannel = this.digest(channel, () => {
       const { baseUrl, other, organization, modelMapping, paramOverride, bodyRules = [], setting } = channel;
@@ -258,7 +258,7 @@ const headsIn = (blocks: readonly Block[], { turns }: CacheRules): number => {
   return at < 0 ? blocks.length : at;
 };
 
-/** What a cache has after a turn. Providers that cache by themselves do so for whole prompts of 1,024 tokens and more. */
+/** Tokens that a cache holds after a turn. Providers that cache by themselves do so for whole prompts of 1,024 tokens and more. */
 function heldAfter(usage: Usage, { mark }: CacheRules): number {
   const reported = cacheTokensOf(usage);
   if (mark !== undefined) return reported;
@@ -320,7 +320,7 @@ export function lostBy(usage: Usage, tokens: number, prices: Prices): number {
     left -= taken;
     return bucket - taken;
   };
-  // What was written again was there already.
+  // Tokens that were written again had been there already.
   const again = {
     cacheWrite5m: take(usage.cacheWrite5m),
     cacheWrite1h: take(usage.cacheWrite1h),

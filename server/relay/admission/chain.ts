@@ -75,7 +75,7 @@ function failureOf({
 
 export class ChainRun implements RequestChain {
   private readonly walk: ChainWalk;
-  /** What the last target that could not be planned or covered was refused with. */
+  /** The error of the last target that could not be planned or covered. */
   private refused: unknown = null;
   private waitingSinceMs: number | null = null;
   /** null = no group of a target has limits besides the key's. */
@@ -241,7 +241,7 @@ export class ChainRun implements RequestChain {
     return this.walk.mayFollow(failure) ? failure : null;
   }
 
-  /** What an upstream keeps is continued where it was made. @returns 0 = the request names nothing that is known. */
+  /** The channel that holds a stored response or file: it is continued where it was made. @returns 0 = the request names nothing that is known. */
   private keptMark(chain: Chain, group: string): number {
     const { parsed, core } = this;
     if ((parsed.prompt.features & Feature.stored) === 0) return 0;

@@ -23,13 +23,13 @@ import { openingOf } from './prompt-opening.ts';
 import { withSearchesOf } from './search-limit.ts';
 import { usageMarks } from './usage-marks.ts';
 
-/** What a request will cost at one channel with one key. */
+/** Cost that is likely at one channel with one key. */
 export interface Likely {
   readonly size: Estimate;
   readonly channel: ChannelSnapshot;
   /** Of the channel, as it is sent. */
   readonly key: string;
-  /** What is held may grow with what is delivered: all that is paid for is seen, and ends when it is cut. */
+  /** The hold may grow with the delivery: everything that is paid for is seen, and the answer ends when it is cut. */
   readonly mayGrow: boolean;
 }
 
@@ -112,7 +112,7 @@ export class Evidence {
     return size.reserveAmount >= plan.max ? null : { size, channel, key, mayGrow };
   }
 
-  /** What of the prompt stands behind the beginning that is known: to be counted by itself. @returns null = none is known. */
+  /** Text of the prompt behind the known beginning: to be counted by itself. @returns null = no beginning is known. */
   restOf(subject: Subject): string | null {
     const target = this.targetOf(subject);
     return target === null ? null : (this.knownOf(subject, target)?.rest ?? null);
@@ -145,7 +145,7 @@ export class Evidence {
     if (opening !== null && proven !== null) {
       const behind = opening.parts.slice(proven.parts);
       const restMost = behind.reduce((sum, { most }) => sum + most, 0);
-      // What is no words cannot be counted.
+      // Parts without words cannot be counted.
       const rest = restMost === Number.POSITIVE_INFINITY ? '' : behind.map(({ text }) => text).join('\n');
       known = { ...proven, rest, restParts: behind.length, restMost };
     }

@@ -154,7 +154,7 @@ export class Gate {
       : this.reject(admission, budgetRefusal(usedUp, this.core.state.settings));
   }
 
-  /** What other machines used, and what was reset, is known when the ledger was asked. @returns what is used up then. */
+  /** Asks the ledger for use on other machines and for resets. @returns what is used up then. */
   private async renewUses(
     leaseClient: LeaseClient,
     account: Account,
@@ -177,7 +177,7 @@ export class Gate {
     const { user, group, pinnedChannel } = principal;
     const settings = state.settings;
     const free = isFreeSelfUse(settings, principal);
-    // What other requests of the user hold is waited for once the need is known.
+    // Quota that other requests of the user hold is waited for once the need is known.
     const missing = account.findShortage(free, true);
     // A price is only known with the model, which is not read yet. An administrator may name any channel, and so any group's models.
     if (missing === null || pinnedChannel !== null || state.mayBeFree(group, user.group)) return admission;

@@ -7,7 +7,7 @@ import type { BudgetRules } from '../../protocols/definition.ts';
 import type { Principal } from '../intake/parsed-request.ts';
 import type { LeaseSource } from './lease-client.ts';
 
-/** What is known of a key where several machines serve the site. */
+/** Limits and use of a key where several machines serve the site. */
 interface Known {
   readonly funds: KeyFunds;
   /** By the monotonic clock. */
@@ -36,7 +36,7 @@ export class KeyBudgets {
     void this.ask(user.id, token.id);
   }
 
-  /** What is known without waiting; null = nothing recent is. */
+  /** Funds without waiting; null = none are known that are recent. */
   at(account: Account): KeyFunds | null {
     return this.deps.leaseSource === null ? account.funds() : this.recent(account.tokenId);
   }

@@ -39,9 +39,9 @@ export interface LeaseSource {
    * @throws AppError storage_unavailable.
    */
   acquire(to: Lessee, more: number, requested: number): Promise<LeaseOutcome>;
-  /** What a user, or a key, has left and has used by the site's ledger; `limit` Infinity = unlimited. @throws AppError storage_unavailable. */
+  /** Balance or limit that a user, or a key, has left, and its use, by the site's ledger; `limit` Infinity = unlimited. @throws AppError storage_unavailable. */
   limits(userId: number, tokenId: number | null): Promise<{ readonly limit: number; readonly used: number }>;
-  /** What bounds a key by the site's ledger. @throws AppError storage_unavailable. */
+  /** Bounds of a key by the site's ledger. @throws AppError storage_unavailable. */
   funds(userId: number, tokenId: number): Promise<KeyFunds>;
 }
 
@@ -58,7 +58,7 @@ export interface LeaseClient {
   reserved(): void;
   /** For a second the ledger could not be asked for what requests lacked, and none was covered since. */
   isOutOfLeases(): boolean;
-  /** What the balance, and the key's limit, have left by the site's ledger, whichever machine or request holds it; 0 where it cannot be asked. */
+  /** Quota that balance and key's limit have left by the site's ledger, whichever machine or request holds it; 0 where it cannot be asked. */
   total(to: Lessee): Promise<number>;
   /** Does not wait. */
   prefetch(to: Lessee, need: number, available: () => number): void;
@@ -178,7 +178,7 @@ export function createLeaseClient(
     isOutOfLeases: () => missingSince !== null && monoNow() - missingSince >= outOfLeasesMs,
     wasRejected: (to) => rejected.has(keyOf(to)),
     prefetch(to, need, available) {
-      // What is not had ahead of time is asked for again when it is needed.
+      // A lease that could not be had ahead of time is asked for again when it is needed.
       if (available() < need) void acquire(to, need, available, true).catch(noteLost);
     },
   };

@@ -22,7 +22,7 @@ export interface Entering {
   readonly site?: SiteVisit | undefined;
 }
 
-/** What a request will use as far as is known before it runs. */
+/** Use that a request will have, as far as it is known before it runs. */
 export interface Requested {
   /** Of the prompt. */
   readonly tokens: number;
@@ -34,7 +34,7 @@ export interface Requested {
 export interface Admission {
   /** Its row, where it was counted together with one. */
   readonly open: OpenRequest;
-  /** What precedes `reserve` where the whole site counts. @returns null = nothing has to be waited for. @throws AppError limit_* */
+  /** Reserves where the whole site counts, before `reserve`. @returns null = nothing has to be waited for. @throws AppError limit_* */
   reserveAtSite(requested: Requested): Promise<void> | null;
   /** Takes its tokens, all of them or none; what it took before, for another target, comes back. @param open its row; absent = it has none. @throws AppError limit_* */
   reserve(requested: Requested, open?: OpenRequest): void;
@@ -102,7 +102,7 @@ interface Refusing {
   /** Whose limit it is. */
   readonly who: string;
   readonly limit: number;
-  /** What is left of it. */
+  /** Rest of the limit. */
   readonly remaining: number;
   readonly waitMs: number;
 }
@@ -414,7 +414,7 @@ class CountedAdmission implements Admission {
     scope.cappedMs = now;
   }
 
-  /** What it used takes the place of what it had reserved. */
+  /** Puts the real use in the place of the reserved one. */
   private correct(scope: Scope, used: number, now: number): void {
     const { windows, memory } = this.limits;
     const more = used - scope.taken;

@@ -1,4 +1,4 @@
-/** What each operation costs at most before it runs, and what it did cost when the upstream does not say. */
+/** Cost of each operation at most before it runs, and its cost when the upstream reports no usage. */
 import { type ModelLimits, modelLimits, usualPicture, writtenPicture } from '../../contract/model-limits.ts';
 import { cheapestOnlyIf, dearest } from '../../contract/pricing/dearest.ts';
 import type { Prices } from '../../contract/pricing/price.ts';
@@ -53,7 +53,7 @@ import {
 } from './pictures.ts';
 import { readsRecording, recordingTokens, sizeOfRecording, speechLength } from './recordings.ts';
 
-/** What a request costs at most, and what that follows from. */
+/** Cost of a request at most, and the sizes that it follows from. */
 export interface Estimate extends ReserveSize {
   readonly prices: Prices;
   /** Quota. */
@@ -74,7 +74,7 @@ export interface Estimate extends ReserveSize {
   readonly others: readonly OtherCost[];
 }
 
-/** What another model may cost for a request. */
+/** Cost of a request at another model. */
 export interface OtherCost extends OtherModel {
   readonly prices: Prices;
 }
@@ -187,7 +187,7 @@ export function estimate(
   const perAnswer = prices.modelPrice === null ? prices : times(prices, answer.choices);
   const context = contextOf(parsed, answer.model, { words, reads: requested.reads });
   const own = Math.min(words, context);
-  // What the provider looks up is read besides.
+  // Results of the provider's searches are read besides.
   const { calls: rereads } = requested;
   const found = foundIn({ own, window: context }, requested);
   const size = {
@@ -279,7 +279,7 @@ const longestQuestion = (body: ParsedRequest['body'], tokensOf: (text: string) =
 const bytesOf = (text: string): number => Buffer.byteLength(text);
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
 
-/** What was ordered is priced with the work that it takes. */
+/** Orders are priced with the work that they take. */
 const orderPrices = ({ order }: ParsedRequest, prices: Prices): Prices =>
   order?.work === undefined ? prices : { ...prices, ...order.work };
 
@@ -419,7 +419,7 @@ function mediaWithin({ bound }: Prompt, context: number, { picture, smallPicture
   return within;
 }
 
-/** What most models read that stand in no table. */
+/** Context of models that stand in no table, as most have it. */
 const defaultContext = 200_000;
 
 /** A file whose length is not known takes all that the model reads besides the words. */
@@ -504,7 +504,7 @@ function callsDone({ operation, body, prompt }: ParsedRequest, dropped: readonly
   return operation === 'completions' || (prompt.features & Feature.answers) !== 0 ? answersOf(operation, body) : 1;
 }
 
-/** What is left where the members that a dialect reads were taken out: another spelling of theirs may have gone upstream. */
+/** The body without the members that a dialect reads: another spelling of theirs may have gone upstream. */
 function withoutAnswers({ n: _, generationConfig, ...rest }: ParsedRequest['body']): ParsedRequest['body'] {
   const config = record(generationConfig);
   if (config === null) return rest;
@@ -542,7 +542,7 @@ export async function countLocally(counter: TokenCounter, parsed: ParsedRequest,
   for (const text of written) kept += text.length;
   // 3 tokens of framing per message and 3 for the reply; as in new-api.
   const framing = operation === 'chat' ? 6 + documentNames(parsed.body) : 0;
-  // What was not kept is counted like what was.
+  // Words that were not kept are counted like those that were.
   const all = kept < units && kept > 0 ? Math.ceil((outputTokens * units) / kept) : outputTokens;
   const { pictures, fileTokens } = delivered.text;
   const media = pictures === 0 ? fileTokens : pictures * writtenPicture(parsed.model) + fileTokens;

@@ -5,7 +5,7 @@ import type { Timer, Timers } from '../../contract/timers.ts';
 /** `go` = it is first, and what it waits for may be there; `late` = its time is over; `gone` = its client is. */
 export type Turn = 'go' | 'late' | 'gone';
 
-/** What a request lacks while it waits; null = it would be served, or refused for good. */
+/** Quota or limit that a request lacks while it waits; null = it would be served, or refused for good. */
 export type Lack = Line | null;
 
 /** How long a request waits for money in all. */
@@ -103,7 +103,7 @@ export class Place {
     return this.queue.timers.monoNow() >= this.dueMs;
   }
 
-  /** What may take longer than there is time. @returns null = it did, or its client has left. */
+  /** Waits for something that may take longer than there is time. @returns null = it did, or the client has left. */
   within<T>(slow: Promise<T>): Promise<T | null> {
     const over = new Promise<null>((resolve) => {
       this.onLate = () => resolve(null);

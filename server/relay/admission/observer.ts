@@ -20,7 +20,7 @@ export interface Finish {
   readonly firstByteMs: number | null;
   /** In order. */
   readonly attempts: readonly AttemptSummary[];
-  /** What a translation could not carry over. */
+  /** Losses of the translation. */
   readonly dropped: readonly string[];
   /** How the conversation was made short. */
   readonly compaction?: string | undefined;
@@ -29,7 +29,7 @@ export interface Finish {
   /** Why the provider's cache did not have what it had. */
   readonly cacheMiss?: CacheMiss | undefined;
   readonly diagnosis?: LoggedDiagnosis | undefined;
-  /** What of the usage was charged for thoughts by their time. */
+  /** The part of the usage that was charged for thoughts by their time. */
   readonly thought?: { readonly tokens: number; readonly ms: number; readonly tokensPerSecond: number } | undefined;
   /** The JSON of a whole answer. */
   readonly answer?: unknown;
@@ -50,7 +50,7 @@ export interface EndedRequest {
   readonly endedMs: number;
 }
 
-/** What became known of a request before it was turned away. */
+/** Facts known of a request before it was refused. */
 export interface Seen {
   principal: Principal | null;
   parsed: ParsedRequest | null;

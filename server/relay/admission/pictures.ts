@@ -58,7 +58,7 @@ export function sizeOfPictures(parsed: ParsedRequest, words: number, models: rea
   };
 }
 
-/** What is known of an answer when pictures are priced. */
+/** Facts known of an answer when pictures are priced. */
 export interface AnsweredPictures {
   /** The JSON of a whole answer, or what a stream would have been as one. */
   readonly body: unknown;
@@ -91,7 +91,7 @@ export function writtenPictures(parsed: ParsedRequest, { body, left }: Omit<Answ
   return { ...emptyUsage, input: Math.max(1, estimatedPromptTokens(parsed.prompt)), output: Math.max(0, ...written) };
 }
 
-/** What is not said, or not said in words, is usual; so is what is said elsewhere for those who look at its place alone. */
+/** An absent member, or one that is no word, means the usual value; so does one in another place for those who look at its place alone. */
 function wordsIn(objects: readonly ParsedRequest['body'][], exact: string): readonly string[] {
   const words = objects
     .flatMap((object) => valuesOf(object, looseName(exact)))

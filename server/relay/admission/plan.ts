@@ -142,7 +142,7 @@ function othersOf(
 }
 
 interface Continued {
-  /** What the request continues. */
+  /** The stored response that the request continues. */
   readonly kept: Kept | null;
   /** It names items whose owner is unknown. */
   readonly unknown: boolean;
@@ -173,7 +173,7 @@ const continuing = ({ channelId }: Kept, route: RoutePlan): RoutePlan =>
     ? route.filter(({ id }) => id === channelId)
     : route;
 
-/** What an answer made has an owner: an unknown id is passed on only where the operator allows it; where one person pays for all, all is theirs. @throws AppError previous_response_not_found. */
+/** A stored response has an owner: an unknown id is passed on only where the operator allows it; where one person pays for all, all is theirs. @throws AppError previous_response_not_found. */
 function allowingUnknown(route: RoutePlan): RoutePlan {
   const some = route.filter(({ setting }) => setting.unknown_ids === 'allow');
   if (some.list.length === 0) throw new AppError('previous_response_not_found');
@@ -231,9 +231,9 @@ function pinnedChannel(state: RelayState, id: number, test: boolean, bound: stri
 export interface Plan {
   /** In the order they are tried. */
   readonly candidates: Candidates<ChannelSnapshot>;
-  /** What the configuration says of them. */
+  /** Their compiled configuration. */
   readonly route: RoutePlan;
-  /** What the request asks for besides the model. */
+  /** Features that the request asks for besides the model. */
   readonly requested: RequestedFeatures;
   /** Costs of other models that may work on the answer. */
   readonly others: readonly OtherCost[];

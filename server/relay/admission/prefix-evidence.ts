@@ -33,7 +33,7 @@ export interface Origin {
   readonly conversation: string;
 }
 
-/** What a trusted upstream reported of a turn. */
+/** Cache use of a turn as a trusted upstream reported it. */
 export interface ReportedCache {
   /** Read and written together. */
   readonly tokens: number;
@@ -53,7 +53,7 @@ interface Point {
   readonly behind: number;
 }
 
-/** What is known of a prompt's beginning. */
+/** A known beginning of a prompt. */
 export interface Proven {
   /** Tokens that the provider still has, at least. */
   readonly read: number;
@@ -81,7 +81,7 @@ const turnsOfConversation = 8;
 /** Conversations of one thread: with eight turns of eight points each some 60 MB at most, and 2 MB as a rule. */
 const mostConversations = 5000;
 const nameUnits = 256;
-/** What is looked up is sent a little later. */
+/** A request is sent a little later than it is looked up. */
 const marginMs = 5000;
 
 export class PrefixEvidence {
@@ -183,7 +183,7 @@ const isPartOf = (
   [longest = -1]: readonly number[],
 ): boolean => whole !== undefined && whole.count <= longest && isSame(whole, hashes);
 
-/** What a prompt with these hashes has in common with the turn, where its provider looks for it. */
+/** Tokens that a prompt with these hashes has in common with the turn, where its provider looks for it. */
 function provenBy({ points, tokens, most }: Turn, hashes: ReadonlyMap<number, string>, marks: Opening['marks']) {
   for (const point of points)
     if (isSame(point, hashes) && isInReach(point, marks))

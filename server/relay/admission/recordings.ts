@@ -13,7 +13,7 @@ export const readsRecording = (operation: Operation): boolean => operations.has(
 /** Whether the request alone decides the charge, which is owed from the first piece of the answer on. */
 export const isOwedAtOnce = (operation: Operation): boolean => operation === 'speech' || readsRecording(operation);
 
-/** What a minute of a recording counts for, as in new-api. */
+/** Tokens that a minute of a recording counts for, as in new-api. */
 const tokensPerMinute = 1000;
 /** Tokens that are written for each token of sound, where words are paid as well. */
 const writtenShare = 0.4;
@@ -47,7 +47,7 @@ function charactersOf(value: unknown): number {
   return sum;
 }
 
-/** What became of a recording. */
+/** Result of transcribing a recording. */
 interface Transcript {
   /** The JSON of a whole answer, else null. */
   readonly body: unknown;

@@ -57,7 +57,7 @@ import type { Finish, RequestObserver } from './observer.ts';
 import type { Plan } from './plan.ts';
 import { usageMarks } from './usage-marks.ts';
 
-/** What all reservations of a relay share. */
+/** Parts that all reservations of a relay share. */
 export interface ReservationCore extends Reporter {
   readonly ledger: Ledger;
   readonly balances: Balances;
@@ -79,7 +79,7 @@ export interface ReservationCore extends Reporter {
   settlementRejected(ref: string, reason: string): void;
 }
 
-/** What a reservation belongs to. */
+/** The request that a reservation belongs to. */
 export interface ReservationOwner {
   /** After a wait, or between two calls. A key that ran out may still spend what is held. @throws AppError where its caller may not make it any more. */
   renew(reservation: Reservation): void;
@@ -96,7 +96,7 @@ type Settlement = Writable<Omit<Settle, 'log'>> & { readonly log: Writable<LogEn
 
 /** A hold that grows takes this part of what there is at once: others that run beside it grow as well. */
 export const smallShare = 1 / 16;
-/** What the provider channels' tests are called in a log row. */
+/** Name of the channel tests' key in a log row. */
 const testLabel = storedText('channelTest');
 /** Not worth a word in a log row. */
 const defaultPath = '/v1/chat/completions';
@@ -122,7 +122,7 @@ export interface RequestChain {
   /** Of the model that was asked for. */
   readonly name: string;
   readonly isVirtual: boolean;
-  /** What its caller's key has to allow: its name, and all models that it may reach. */
+  /** Names that the caller's key has to allow: that of the virtual model, and all models that it may reach. */
   readonly models: readonly string[];
   /** Makes the reservation that of the next target. @param failure of the one before it; null = none of its channels offers the operation. @returns false = there is none. */
   goOn(reservation: Reservation, failure: UpstreamFailure | null): Promise<boolean>;
@@ -132,7 +132,7 @@ export interface RequestChain {
   served(): void;
   /** When the request began to wait for money, for whichever target: by the monotonic clock. @param nowMs where it begins now. */
   waitingSince(nowMs: number): number;
-  /** What became of each target. */
+  /** Outcome of each target. */
   steps(): readonly ChainStep[];
 }
 
@@ -198,19 +198,19 @@ export class Reservation {
   private finished: Promise<void> | null = null;
   /** undefined = they were not read yet. */
   private namesFound: Names | null | undefined = undefined;
-  /** What is written down of its end; null = it was not put together yet. */
+  /** The settlement once it is put together; null = it is not yet. */
   private settlement: Settlement | null = null;
   private cost: Charge | null = null;
-  /** What earlier charges had left of a unit when the money moved; null = it did not move yet. */
+  /** Fractions of a unit that earlier charges had left when the money moved; null = it did not move yet. */
   private carried: number | null = null;
   /** The limits have been told of its end. */
   private hasLeft = false;
   /** Frames that went out, and whose they are. */
   private frames = 0;
   private channelId = 0;
-  /** What the account answered when it was asked for the hold; null = it was not asked yet. */
+  /** The account's answer to the hold; null = it was not asked yet. */
   private hold: ReserveResult | null = null;
-  /** What the last hold that was refused by the balance, or the key's limit, would have taken. */
+  /** Amount of the last hold that the balance, or the key's limit, refused. */
   private refusedAmount = 0;
   /** Why, with what there is for this request in all; null = it was not refused. */
   private refused: ReserveRefusal | null = null;
@@ -291,12 +291,12 @@ export class Reservation {
     return this.allowanceShare;
   }
 
-  /** What it will cost by evidence: less than `max`; null = all of that is held. */
+  /** Cost that is likely by evidence: less than `max`; null = all of `max` is held. */
   get likely(): Likely | null {
     return this.likelyCost;
   }
 
-  /** What is held may grow with what is delivered. */
+  /** The hold may grow with the delivery. */
   get staged(): boolean {
     return this.likelyCost?.mayGrow === true;
   }
@@ -579,7 +579,7 @@ export class Reservation {
     this.receivedBytes = bytes;
   }
 
-  /** What the upstream says of the answer that is delivered. @param model null = nothing. */
+  /** The upstream's own words about the answer that is delivered. @param model null = nothing. */
   answeredBy(headers: Headers, model: string | null): void {
     this.answeredModel = model;
     this.upstreamRequestId = requestIdIn(headers);
@@ -666,7 +666,7 @@ export class Reservation {
     return this.finished;
   }
 
-  /** What is sure of a request whose end could not be put together. */
+  /** Settlement of the facts that are sure, for a request whose end could not be put together. */
   private plainEnd(): Settlement {
     const { core, tokenId, principal, epoch, free } = this;
     const { requestId, model, stream, startedMs } = this.currentRequest;
@@ -770,7 +770,7 @@ export class Reservation {
       .catch(this.noteLost);
   }
 
-  /** What could not be noted for a crash is charged by the settlement all the same; storage in trouble is seen elsewhere. */
+  /** A note for a crash that could not be written is made up for by the settlement; storage in trouble is seen elsewhere. */
   private readonly noteLost = (error: unknown): void => {
     this.core.report(error, this.parsed.requestId);
   };
@@ -1114,7 +1114,7 @@ const pricesAt = (prices: Prices, channel: ChannelSnapshot | null): Prices =>
 
 const plainFields = (principal: Principal): Record<string, unknown> => (isOwn(principal) ? { own: true } : {});
 
-/** What explains a row besides its columns. Members are set one by one: this runs for each request. */
+/** Members that explain a row besides its columns. They are set one by one: this runs for each request. */
 function fieldsOf(
   { parsed, plan, principal, skipped, chain, answered }: Reservation,
   received: number,
@@ -1197,7 +1197,7 @@ const loggedStep = ({ leaf, group, outcome, failure }: ChainStep): Record<string
 const channelIdOf = ({ channelId }: AttemptSummary): string => String(channelId);
 const hasFailed = ({ failed }: AttemptSummary): boolean => failed !== null;
 
-/** What is not durable by then goes out all the same, and is counted. */
+/** An end that is not durable by then goes out all the same, and is counted. */
 function withinCeiling(core: ReservationCore, durable: Promise<void>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const written = core.deadlines.start(core.maxCommitWaitMs, () => {

@@ -152,7 +152,7 @@ export function isTight({ account, plan, share }: Reservation): boolean {
   return account.allowance(share) > 0 && plan.max * plenty > account.available(plan.selfUse);
 }
 
-/** What the request will cost by evidence. It reads the prompt: never under the lock. */
+/** Cost of the request that is likely by evidence. It reads the prompt: never under the lock. */
 function findEvidence(core: ReserveCore, reservation: Reservation): void {
   if (isTight(reservation)) reservation.expect(core.evidence.likely(reservation));
   else reservation.expect(null);
@@ -196,7 +196,7 @@ async function reserveInTurn(core: ReserveCore, reservation: Reservation, wasTri
   const lack = () => (isTried ? lackOf(reservation, unheldFor(reservation)) : null);
   const place = core.moneyQueue.join(account, parsed.request.signal, waitingSince(reservation, core.monoNow()), lack);
   if (place === null) {
-    // What all the user's money would not pay for is refused for that.
+    // A request that all the user's money would not pay for is refused for that.
     if (account.line !== null && minFor(reservation) <= unheldFor(reservation)) throw lineFull();
     return void (await tryReserve(core, reservation, 'yes'));
   }
@@ -247,13 +247,13 @@ function isWithinOwn({ account, budgetHolders: holders, max, plan }: Reservation
 /** Answers of the ledger that leave the balance out of it. */
 const ofKey: ReadonlySet<LeaseOutcome> = new Set(['token-exhausted', 'day', 'month']);
 
-/** What nothing on this machine shows is asked for again so often. */
+/** Interval of questions to the ledger about quota that nothing on this machine shows. */
 const askAgainMs = 200;
 
 /** No request is refused or shortened because balance lies on other nodes that can still lend it, or that comes free there or here. */
 async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, reservation: Reservation): Promise<void> {
   const { principal, parsed, plan, account } = reservation;
-  // What it begins with must lie here, whatever all of it may cost.
+  // The first hold must lie here, whatever the whole request may cost.
   const available = () =>
     reservation.likely !== null
       ? Math.min(
@@ -264,7 +264,7 @@ async function reserveWithLease(core: ReserveCore, leaseClient: LeaseClient, res
   const lessee = lesseeOf(principal, plan.selfUse);
   /** Milliseconds that the ledger took before it was waited in line: counting a prompt is no wait for money. */
   let askedMs = 0;
-  /** What there would be if no request, here or elsewhere, held anything. */
+  /** Quota if no request, here or elsewhere, held anything. */
   let unheld = 0;
   /** null = the ledger was not asked yet: others were before it in line. */
   let outcome: LeaseOutcome | null = null;
@@ -350,7 +350,7 @@ const renewAfterWait = (reservation: Reservation): void => reservation.owner?.re
 const clientGone = (core: ReserveCore, reservation: Reservation): AppError =>
   new AppError('user_exhausted', shortage(availableFor(reservation), reservation.max, core.state.settings));
 
-/** What there is must not change between the look and the hold. @returns false where it does not fit and stays as it is. */
+/** Looks and holds without a wait between. @returns false where it does not fit and stays as it is. */
 function tryReserve(core: ReserveCore, reservation: Reservation, shortens: Shortens): boolean | Promise<boolean> {
   const { account, budgetHolders: holders } = reservation;
   const reserved =
@@ -381,14 +381,14 @@ function checkAndReserve(core: ReserveCore, reservation: Reservation, shortens: 
     const tight = reserveFor(plan.estimate, 0) > available * countedShare || minFor(reservation) > available;
     if (countable && (tight || !isCovered)) return 'uncounted';
   }
-  // What cannot grow begins with all that it is likely to cost: the answer is made shorter where that is too much.
+  // A hold that cannot grow begins with all of the likely cost: the answer is made shorter where that is too much.
   if (!isAffordable || !(isStartable || reservation.staged)) return reserveLess(core, reservation, available, shortens);
   if (!isStartable && mayWait(reservation, available, shortens)) return false;
   reserveNow(core, reservation);
   return true;
 }
 
-/** What may cost more than there is begins with what it is likely to cost. */
+/** A request that may cost more than there is begins with its likely cost. */
 const canStart = (reservation: Reservation): boolean =>
   reservation.likely === null || leastFor(reservation) <= reservation.account.available(reservation.plan.selfUse);
 
@@ -448,7 +448,7 @@ function isDecided(reservation: Reservation, available: number, unheld: number):
 const canBegin = (reservation: Reservation): boolean =>
   reservation.likely === null || shortestOf(reservation) <= reservation.account.available(reservation.plan.selfUse);
 
-/** What a request waits for; null = nothing, as `isDecided` has it. */
+/** Quota that a request waits for; null = none, as `isDecided` has it. */
 function lackOf(reservation: Reservation, unheld: number): Lack {
   if (isDecided(reservation, availableFor(reservation), unheld)) return null;
   const { account, plan, max, share, tokenId } = reservation;
@@ -543,7 +543,7 @@ function reserveLikely(core: ReserveCore, reservation: Reservation, { size }: Li
   else reservation.startWith(less, reserveFor(size, less));
 }
 
-/** What a request may cost at most for the balance, and the key's limit, to let it in. */
+/** Quota that a request may cost at most for the balance, and the key's limit, to let it in. */
 function availableBalance({ account, plan, share, likely }: Reservation): number {
   const spare = account.availableWith(share, plan.selfUse);
   return likely !== null ? spare : Math.min(spare, account.available(plan.selfUse));

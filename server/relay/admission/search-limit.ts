@@ -64,7 +64,7 @@ function heeds(channel: ChannelSnapshot, parsed: ParsedRequest, plan: Plan): boo
   return callDetails(channel, request, plan.settings, 'secret')?.translated === false;
 }
 
-/** What the request costs at most with so many searches. */
+/** The plan and its highest cost with so many searches. */
 function planWith(plan: Plan, { calls: before }: Search, calls: number): Plan {
   const { estimate } = plan;
   const reads = Math.ceil((plan.requested.reads / before) * calls);
@@ -98,7 +98,7 @@ function written(parsed: ParsedRequest, { limit, at, tools, named }: Search, cal
 /** The least of each plan. */
 const least = new WeakMap<Plan, Estimate>();
 
-/** What the request costs at most with as few searches as it can be limited to. */
+/** Highest cost with as few searches as the request can be limited to. */
 export function fewestSearches(parsed: ParsedRequest, plan: Plan): Estimate {
   if (plan.requested.reads === 0) return plan.estimate;
   const known = least.get(plan);
@@ -113,7 +113,7 @@ export function fewestSearches(parsed: ParsedRequest, plan: Plan): Estimate {
 const hasHeeding = (parsed: ParsedRequest, plan: Plan): boolean =>
   plan.candidates.filter((channel) => heeds(channel, parsed, plan)).length > 0;
 
-/** What a request is likely to cost with what its plan looks up. */
+/** Likely cost with the searches of the request's plan. */
 export const withSearchesOf = (likely: Estimate, { requested, estimate: { toolCalls = {} } }: Plan): Estimate =>
   withLookups(likely, requested, toolCalls);
 

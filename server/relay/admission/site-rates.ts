@@ -39,7 +39,7 @@ export interface SiteRatesDeps {
 interface Window {
   readonly key: string;
   readonly spanMs: number;
-  /** What may be in it, -1 = anything. */
+  /** The window's limit, -1 = none. */
   readonly max: number;
   readonly adds: number;
   /** Where not all of it fits, so much must: then one at a time may take what is left. */
@@ -285,7 +285,7 @@ export function createSiteRates({ run, settings }: SiteRatesDeps): SiteRates {
         });
       },
       rates() {
-        // What it reserved since is the later count.
+        // Its later reservations are in the later count.
         const later = tokens.filter(({ window }) => window.max >= 0);
         const earlier = all.filter(({ window }) => later.length === 0 || !isOfTokens(window));
         return tightest([...earlier, ...later].flatMap(rateUse));
@@ -309,11 +309,11 @@ export function createSiteRates({ run, settings }: SiteRatesDeps): SiteRates {
   };
 }
 
-/** What was counted in a window. */
+/** Count of a window. */
 interface Counted {
   readonly window: Window;
   readonly amount: number;
-  /** What was in the window then. */
+  /** Amount in the window then. */
   readonly held: number;
   /** By the clock of the server that counts. */
   readonly atMs: number;

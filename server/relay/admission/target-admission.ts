@@ -82,7 +82,7 @@ export class TargetAdmission implements Admission {
     if (principal === null) return;
     const enters = this.target === unlimited;
     try {
-      // What is taken back here stays counted by the site: it may be let in after a wait.
+      // A visit that is taken back here stays counted by the site: it may be let in after a wait.
       const site = visit === null ? undefined : { ...visit, rollBack: () => undefined };
       if (enters) this.target = core.limits.enterTarget(principal, { open, site });
       this.target.reserve(requested, open);

@@ -1,4 +1,4 @@
-/** What is odd about a usage that an upstream reported. It is charged as reported, and the log row says so. */
+/** Oddities of a usage that an upstream reported. It is charged as reported, and the log row says so. */
 import { modelLimits } from '../../contract/model-limits.ts';
 import { completionTokensOf, promptTokensOf } from '../../contract/pricing/charge.ts';
 import type { UsageMark } from '../../contract/usage-marks.ts';

@@ -44,7 +44,7 @@ const sameRows = { burst: 3, everyMs: 60_000 } as const;
 const maxTracked = 5000;
 /** Names and paths come from clients. */
 const maxNameLength = 200;
-/** What is cut from an overlong message lies before this end, which names the request. */
+/** An overlong message is cut before this end, which names the request. */
 const maxMessageLength = 500;
 const messageEnd = 80;
 
@@ -75,7 +75,7 @@ class RateLimit {
   }
 }
 
-/** What one caller was refused for one reason. */
+/** Equal refusals of one caller. */
 interface Same {
   readonly limit: RateLimit;
   /** Not written since the last row. */

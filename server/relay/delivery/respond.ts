@@ -42,7 +42,7 @@ import {
 } from './settle.ts';
 import { brokenError, type Opened, ResponseStream, type StreamDeps, type Streamed, transformFor } from './stream.ts';
 
-/** What becomes of an attempt's outcome, once it is known. */
+/** Delivers an attempt's outcome, once it is known. */
 export function deliver(
   core: StreamDeps,
   reservation: Reservation,
@@ -129,7 +129,7 @@ function respond(
   }
 }
 
-/** What goes wrong before the response was handed over says nothing about the channel. */
+/** An error before the response was handed over says nothing about the channel. */
 async function begun(
   core: StreamDeps,
   reservation: Reservation,
@@ -177,7 +177,7 @@ async function closeFailed(
   const circumstances = { clientGone: reservation.parsed.request.signal.aborted, stopped: disconnect.cutBy() };
   if (left !== null) {
     const { prepared, usage, answered } = left;
-    // What the upstream read is paid for.
+    // The upstream's reading is paid.
     await closeRequest(
       core,
       reservation,
@@ -501,7 +501,7 @@ function ownHeaders(
   return headers;
 }
 
-/** What the caller has left of its rates, and of its budgets. */
+/** Adds the caller's remaining rates and budgets. */
 function addLimits(core: StreamDeps, headers: Record<string, string>, reservation: Reservation): void {
   const rates = reservation.admission.rates();
   if (rates.length > 0) Object.assign(headers, rateHeaders(reservation.parsed.protocol, rates, core.now()));
@@ -520,7 +520,7 @@ function budgetRules({ principal: { token }, parsed, plan, budgetHolders }: Rese
 const hasPeriods = (limits: TokenLimits | null): boolean =>
   limits !== null && (limits.dayBudget > 0 || limits.monthBudget > 0);
 
-/** What became of each target that the caller may reach; names of models may be written in any letters, header lines may not. */
+/** Outcome of each target that the caller may reach; names of models may be written in any letters, header lines may not. */
 const chainTrace = (chain: RequestChain): string =>
   chain
     .steps()

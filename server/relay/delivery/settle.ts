@@ -44,7 +44,7 @@ import type { Failed, SendCore } from '../upstream/send.ts';
 import { type EstimatedThought, estimateThought, type ThoughtTime } from '../upstream/thinking.ts';
 import type { ResponseItems } from './response-items.ts';
 
-/** What all requests of a relay are settled with. */
+/** Parts that all requests of a relay are settled with. */
 export interface SettleCore extends Reporter {
   readonly counter: TokenCounter;
   readonly state: Pick<RelayState, 'settings'>;
@@ -172,7 +172,7 @@ async function finishCounted(
     found = await counted(core.counter, reservation, end, input.body ?? null);
   } catch (error) {
     core.report(error, reservation.parsed.requestId);
-    // What the upstream reported is charged, else what it comes to by its length.
+    // Reported usage is charged, else a bound by the length.
     return finish(reservation, input, end, end.usage ?? roughUsage(reservation, end.delivered.units), null);
   }
   const { usage, local } = found;
@@ -209,7 +209,7 @@ function finish(
 
 interface Counted {
   readonly usage: Usage;
-  /** What was counted here alone. */
+  /** The count that was made here alone. */
   readonly local: Usage;
 }
 
@@ -279,11 +279,11 @@ export interface Ended {
   readonly finishReason?: () => FinishReason | null;
   /** In order. */
   readonly attempts: readonly AttemptSummary[];
-  /** What of the usage was charged for thoughts by their time. */
+  /** The part of the usage that was charged for thoughts by their time. */
   readonly thought?: EstimatedThought | null;
   /** Why the provider's cache did not have what it had; null = it did. */
   readonly cacheMiss?: CacheMiss | null;
-  /** What its provider says of it; null = nothing. */
+  /** The provider's own diagnosis; null = none. */
   readonly diagnosis?: LoggedDiagnosis | null;
   /** Words for the log row. */
   readonly content?: string;
@@ -511,7 +511,7 @@ export function reportOutcome(
     return attempts;
   }
   const failure = endReason === 'upstream_broken' ? breakOf(outcome) : null;
-  // What the request itself caused is not the upstream's fault.
+  // A failure that the request itself caused is not the upstream's fault.
   if (failure === null || !mayRetry(failure)) health.released(channel, parsed.model);
   else {
     health.failed(channel, parsed.model, keyIndex, { ...failure, delivered: true }, callerOf(principal));
@@ -524,7 +524,7 @@ export function reportOutcome(
   return [...before, last];
 }
 
-/** What the upstream itself reported inside of its stream; null = nothing, though it may have broken off. */
+/** Usage that the upstream itself reported inside of its stream; null = none, though it may have broken off. */
 export function reportedIn(outcome: StreamedOutcome): UpstreamFailure | null {
   const error = outcome.kind === 'stream' ? outcome.stream.frameRelay.error : null;
   return error === null || error === endedEarly ? null : inBodyFailure(error, outcome.prepared);

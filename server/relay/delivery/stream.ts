@@ -141,7 +141,7 @@ export function brokenError({ parsed }: Reservation, outcome: Streamed | null): 
 export class ResponseStream implements Looking {
   /** As a source of a `ReadableStream`. */
   readonly type = 'direct';
-  /** What the client gets instead of events. */
+  /** Makes the bytes that the client gets instead of events. */
   readonly transform: StreamTransform | null;
   private readonly client: ClientHalf;
   private readonly pingText: string;
@@ -200,7 +200,7 @@ export class ResponseStream implements Looking {
   private soFar: CountSoFar | null = null;
 
   private readonly watch: WordWatch | null;
-  /** What the client had when a word of the operator's list was about to be completed. */
+  /** Text that the client had when a word of the operator's list was about to be completed. */
   private cutAt: DeliveredText | null = null;
 
   constructor(
@@ -350,7 +350,7 @@ export class ResponseStream implements Looking {
     }
   }
 
-  /** What was delivered is charged, and nothing else; if not even that can be counted, by its length. */
+  /** Charges what was delivered, and nothing else; if not even that can be counted, by its length. */
   private async endDefective(error: unknown): Promise<void> {
     const { deps, reservation, opening, outcome } = this;
     const { requestId } = reservation.parsed;
@@ -452,7 +452,7 @@ export class ResponseStream implements Looking {
     this.fail(this.breakError());
   }
 
-  /** What was read while the stream was opened. @returns whether that was all. */
+  /** Delivers the frames that were read while the stream was opened. @returns whether that was all. */
   private async deliverOpening(stream: OpenStream): Promise<boolean> {
     const { frameRelay, head, last, early, done } = stream;
     if (this.watch !== null && this.hasStopWord(frameRelay, 0)) {
@@ -904,7 +904,7 @@ export class ResponseStream implements Looking {
     this.billDeadline?.end();
     const { stream, prepared } = outcome;
     const { frameRelay } = stream;
-    // What came with the end or behind it is the whole bill, however the stream ended.
+    // Usage with the end or behind it is the whole bill, however the stream ended.
     const whole = isWholeBill(frameRelay, reason === 'completed');
     const delivered = whole ? nothingDelivered : (this.cutAt ?? frameRelay.owed(true));
     // Words that are read to find out may bring a later report.
@@ -981,7 +981,7 @@ class CoveredText {
       this.keptUnits += text.length;
       this.keptBytes += Buffer.byteLength(text);
     }
-    // What was not kept is taken at its worst.
+    // Text that was not kept is taken at its worst.
     this.counted = this.keptBytes + 3 * (units - this.keptUnits);
     this.unread = 0;
   }

@@ -1,4 +1,4 @@
-/** What old OpenAI clients ask about an account: how much there is, and how much was used. */
+/** Questions of old OpenAI clients about an account: how much there is, and how much was used. */
 
 import type { Balances } from '../../billing/balances/money.ts';
 import { AppError } from '../../contract/errors.ts';

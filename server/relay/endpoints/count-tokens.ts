@@ -85,7 +85,7 @@ export class TokenCounts {
     return prepared === null ? null : this.requested(prepared, parsed);
   }
 
-  /** What is not sent to an upstream for an answer is not sent to one for a count. */
+  /** A prompt that may not go to an upstream for an answer may not for a count. */
   private async mayLeave({ protocol, body, prompt }: ParsedRequest): Promise<boolean> {
     if ((codecFor(protocol).definition.kept?.requested(body) ?? []).length > 0) return false;
     try {
@@ -112,7 +112,7 @@ export class TokenCounts {
 
   /** Tokens of the words and media of a prompt. */
   private async counted(parsed: ParsedRequest): Promise<number> {
-    // What stands round the words is added by what providers make of it.
+    // Text around the words is added as providers write it.
     const prompt = { ...parsed.prompt, ...plainWords(parsed.prompt) };
     const chat: ParsedRequest = { ...parsed, operation: 'chat', prompt };
     const nothing = { body: null, text: nothingDelivered };

@@ -43,7 +43,7 @@ const descriptions = new Map(
   ),
 );
 
-/** What clients look up besides lists, at addresses of their own. */
+/** Whether the path is a client's own address of models or of their descriptions. */
 export const isModelListPath = (path: string): boolean => fixed.has(path) || descriptions.has(path);
 
 /** Bytes of a question for one model: it is free, and names nothing else. */
@@ -94,7 +94,7 @@ function servedTo(state: RelayState, { group, groups = [group], token }: ListRea
   return groups.length === 1 ? served(groups[0] ?? '') : [...new Set(groups.flatMap(served))];
 }
 
-/** What these serve to the group, each model once. */
+/** Models that these channels serve to the group, each once. */
 const modelsOf = (channels: readonly (ChannelSnapshot | undefined)[], group: string): readonly string[] => [
   ...new Set(
     channels.flatMap((channel) =>
@@ -179,7 +179,7 @@ export function listModels(deps: ListModelsDeps, request: Request, path: string,
   return answerKept(request, text, tagOf(text));
 }
 
-/** What each target costs: a request for the name is charged at that of the one that serves it. */
+/** Price of each target: a request for the name is charged at that of the one that serves it. */
 const targetsOf = (state: RelayState, chain: Chain, principal: Principal) =>
   reachable(state, chain, principal).map(({ model, group: own }) => {
     const group = own ?? principal.group;
@@ -196,14 +196,14 @@ export function answerKept({ headers }: Request, text: string, etag: string): Re
   return new Response(text, { headers: { 'content-type': 'application/json', etag } });
 }
 
-/** What is known of a model where a request for it would go first. */
+/** Facts about a model at the channel where a request for it would go first. */
 function knownOf(state: RelayState, { group, token }: Pick<Principal, 'group' | 'token'>, name: string): Target {
   const channel = state.candidates(group, name, token?.channels)[0]?.[0];
   const slug = channel === undefined ? '' : (providerByType(channel.type)?.slug ?? '');
   return targetFor(slug, mapModel(channel?.modelMapping ?? {}, name), state.settings.modelRules);
 }
 
-/** What the key pays for a model where a request for it would go first. */
+/** Price that the key pays for a model where a request for it would go first. */
 function offerOf(state: RelayState, { group, token, user }: Principal, name: string): ModelOffer {
   const serving = state.candidates(group, name, token?.channels);
   const channel = serving[0]?.[0];

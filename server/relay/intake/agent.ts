@@ -1,4 +1,4 @@
-/** What an agent says of its request in headers: believed for the choice of a target, never for what is charged. */
+/** Headers in which an agent describes its request: believed for the choice of a target, never for what is charged. */
 import { type RequestClass, requestClasses } from '../../contract/virtual-models.ts';
 import type { ParsedRequest } from './parsed-request.ts';
 
@@ -9,7 +9,7 @@ const typeHeader = 'x-claude-code-agent-type';
 /** Source: https://github.com/openai/codex/blob/main/codex-rs/core/src/client.rs */
 const codexHeader = 'x-openai-subagent';
 
-/** What Codex calls the helpers that are no agents of their own. */
+/** Codex's names of the helpers that are no agents of their own. */
 const codexClasses: Readonly<Record<string, RequestClass>> = {
   compact: 'compaction',
   memory_consolidation: 'auxiliary',

@@ -140,7 +140,7 @@ export class Authorize {
   /** The same caller as the memory knows them now. @throws AppError as `identify` does. */
   renew(principal: Principal, peer: Peer): Principal {
     const { groups, ...caller } = this.callerOf(this.tokenOf(principal.keyHmac), peer);
-    // What goes on stays in the group that it began in.
+    // A conversation that goes on stays in the group that it began in.
     const stays = principal.groups === undefined && groups?.includes(principal.group) === true;
     const { group } = stays ? principal : caller;
     return { ...principal, ...caller, group, ...(groups === undefined || stays ? {} : { groups }) };
@@ -160,7 +160,7 @@ export class Authorize {
     return token.oldKey !== null && token.oldKey.until > now() / 1000 ? token : undefined;
   }
 
-  /** What only this gateway can put into an address it gives to a channel's upstream. */
+  /** A proof that only this gateway can put into an address it gives to a channel's upstream. */
   proofOf(channelId: number): string {
     return this.deps.keyHmac(`notify:${channelId}`).slice(0, 32);
   }
@@ -258,7 +258,7 @@ function compileAddresses(entries: readonly string[]): BlockList {
   const list = new BlockList();
   for (const entry of entries) {
     const [address = '', prefix] = entry.trim().split('/');
-    // What was stored before it was checked may be neither: `10.0.0.0/` is no way in for everybody.
+    // An entry that was stored before it was checked may be neither: `10.0.0.0/` is no way in for everybody.
     if (!isNetwork(entry.trim())) continue;
     const type = isIP(address) === 4 ? 'ipv4' : 'ipv6';
     if (prefix === undefined) list.addAddress(address, type);

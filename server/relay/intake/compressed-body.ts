@@ -108,7 +108,7 @@ async function piecewise(
  */
 const maxGrowth = 100;
 const smallEnough = 1024 * 1024;
-/** What memory is asked for before it is known how large one becomes. */
+/** Growth that memory is asked for before it is known how large a body becomes. */
 const usualGrowth = 8;
 
 /** How a body is packed; null = it is not. @param named the header. */

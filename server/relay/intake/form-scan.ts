@@ -108,7 +108,7 @@ export function scanForm(boundary: string): FormScan {
   const read = () => {
     const found = rest.indexOf(mark);
     if (found < 0) {
-      // What may be the beginning of a boundary, with the line break before it, waits for the rest of it.
+      // Bytes that may be the beginning of a boundary, with the line break before it, wait for the rest of it.
       const sure = rest.length - (mark.length + 1);
       if (sure > 0) keep(take(sure));
       return false;

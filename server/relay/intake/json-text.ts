@@ -145,7 +145,7 @@ function decodeKey(literal: string): string {
   }
 }
 
-/** What stands twice in one object is read by some parsers as the first and by others as the last. */
+/** A name that occurs twice in one object is read by some parsers as the first and by others as the last. */
 interface OpenValue {
   /** Null = a list. */
   readonly names: Set<string> | null;
@@ -274,7 +274,7 @@ function editElements(text: string, groups: Groups): string {
     const group = groups.get(index);
     const edited = group === undefined ? own : changed(own, group);
     if (edited === undefined) continue;
-    // What stands between two elements stays with the second.
+    // Bytes between two elements stay with the second.
     out += kept === 0 ? edited : text.slice(elements[index - 1]?.end ?? start, start) + edited;
     kept++;
   }

@@ -32,7 +32,7 @@ export interface Found {
 
 /** A picture or sound without a known size; as in new-api (3 x 85 tiles, audio part 100), rounded up. */
 const defaultMediaTokens = 1000;
-/** What a document takes that is only named by its address, where no usage is reported. */
+/** Tokens of a document that is only named by its address, where no usage is reported. */
 const defaultFileTokens = 20_000;
 /** Bytes of a document for each token, where no usage is reported. */
 const fileBytes = 16;
@@ -135,7 +135,7 @@ function urlAt({ owner, ownerKey, part }: Place): Kind | null {
 
 const isImagePart = ({ type }: Members): boolean => type === 'image' || type === 'input_image';
 
-/** What a translation may put in front. */
+/** Prefix that a translation may put in front. */
 const prefix = 'data:application/octet-stream;base64,';
 const dataUrl = /^data:([^;,]{0,100})((?:;[^;,]{0,100})*),/i;
 const address = /^[a-z][a-z\d+.-]*:/i;
@@ -249,7 +249,7 @@ function carried(text: string, data: string, { kind, frames, tokens: named }: Ca
 
 const strict = new TextDecoder('utf-8', { fatal: true });
 
-/** What is no text may be packed: a page takes next to no bytes then. */
+/** Data that is no text may be packed: a page takes next to no bytes then. */
 function fileOf(data: string, units: number): Found {
   const bytes = Buffer.from(data, 'base64');
   const words = isPdf(bytes) ? null : wordsOf(bytes);

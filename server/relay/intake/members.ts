@@ -64,7 +64,7 @@ const billed: readonly string[] = [
   ...definitions.flatMap(({ limit, gate }) => [...limit.names, ...(gate?.names ?? [])]),
 ];
 
-/** What a container of limits may hold twice in no spelling. */
+/** Members that a container of limits may hold twice in no spelling. */
 const inContainer: readonly string[] = [
   'imageConfig',
   'image_config',

@@ -30,7 +30,7 @@ const plainHeaders: readonly Reading[] = [
   // https://code.claude.com/docs/en/llm-gateway-protocol
   ['x-claude-code-session-id', 'session'],
   ['x-claude-code-prompt-id', 'prompt'],
-  // What a Claude gateway tells of the person who signed in to it.
+  // Headers in which a Claude gateway names the person who signed in to it.
   ['x-claude-gateway-user-email', 'end_user'],
   ['x-claude-gateway-user-id', 'end_user'],
   // https://github.com/openai/codex/blob/main/codex-rs/core/src/client.rs
@@ -173,7 +173,7 @@ function structureIn(text: string | undefined): Readonly<Record<string, unknown>
   }
 }
 
-/** What stands for a conversation without a name: its first turn of the user, in any dialect. */
+/** The first turn of the user, in any dialect: it stands for a conversation without a name. */
 function firstQuestion(body: ParsedRequest['body']): string | null {
   const turns = body.contents ?? body.messages ?? body.input;
   if (!Array.isArray(turns)) return null;

@@ -11,7 +11,7 @@ import type { Outline } from './json-text.ts';
 import { noPrompt, type Prompt } from './prompt.ts';
 import type { Operation, RelayRoute } from './routes.ts';
 
-/** What a caller's address is, computed only when needed. */
+/** The caller's address, computed only when needed. */
 export interface Peer {
   ip(): string;
 }

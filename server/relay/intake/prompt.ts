@@ -6,7 +6,7 @@ import { anyAsks, looseName } from '../../protocols/shared/member-name.ts';
 import { featureOf, knownFeatures } from '../../routing/features.ts';
 import { type Found, leading, leadingFromTop, mediaIn, mediaKinds } from './media.ts';
 
-/** What of a prompt is no words of the body. */
+/** Parts of a prompt that are not words in its body. */
 export interface MediaBound {
   /** UTF-16 units of strings that carry bytes instead of words. */
   readonly units: number;
@@ -28,11 +28,11 @@ interface MediaSums extends MediaBound {
 export interface Prompt {
   /** The words of turns and parts, and of all else that a dialect has as text, in order. */
   readonly texts: readonly string[];
-  /** What stands round them and may be read with them: roles, types, ids, numbers, names that no dialect knows. */
+  /** Text around the words that may be read with them: roles, types, ids, numbers, names that no dialect knows. */
   readonly frame: readonly string[];
   /** Ids and signatures that were made by chance: no words can be looked for in them. */
   readonly marks: readonly string[];
-  /** What a model reads as JSON: tools, schemas, inputs and results of calls, documents, whatever else the caller made. */
+  /** Parts that a model reads as JSON: tools, schemas, inputs and results of calls, documents, whatever else the caller made. */
   readonly objects: readonly object[];
   /** The strings in these objects, and the names, types and numbers. */
   readonly objectTexts: readonly string[];
@@ -41,7 +41,7 @@ export interface Prompt {
   readonly tokens: number;
   /** Tokens of media where no usage is reported. */
   readonly media: number;
-  /** What its media take at most. */
+  /** Highest sizes of its media. */
   readonly bound: MediaBound;
   /** Bytes that a translation may add: to what stands where media should, and to a number that is written in full. */
   readonly growth: number;
@@ -323,7 +323,7 @@ export function readPrompt(body: Members, features = 0): Prompt {
   return reader;
 }
 
-/** What ordinary text takes at most: one token per 2 UTF-16 units, plus framing. For rates and guesses; a hold needs `promptBound`. */
+/** Tokens that ordinary text takes at most: one per 2 UTF-16 units, plus framing. For rates and guesses; a hold needs `promptBound`. */
 export function estimatedPromptTokens({
   texts,
   frame,
@@ -366,7 +366,7 @@ export const minCount = (texts: readonly string[]): number => {
 
 export const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);
 
-/** What providers put in front of a prompt: roles and turns, and a page about tools where there are any. */
+/** Tokens of the text that providers put in front of a prompt: roles and turns, and a page about tools where there are any. */
 const framingTokens = 16;
 const toolTokens = 600;
 /** `Document: 399` and the ends of its lines. */

@@ -1,4 +1,4 @@
-/** What providers put around the words of a prompt, for a count that is made here. It is not charged: it is measured by `scripts/lab/measure/count-error.ts`, not promised. */
+/** Text that providers put around the words of a prompt, for a count that is made here. It is not charged: it is measured by `scripts/lab/measure/count-error.ts`, not promised. */
 import { type Prompt, readPrompt, unitsOf } from '../../intake/prompt.ts';
 
 type Body = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-/** What a client's frame requests, as far as it needs permission. */
+/** Reads what a client's frame requests, as far as it needs permission. */
 import { AppError } from '../../../contract/errors.ts';
 import { type Json, parseJson, record } from '../../../protocols/shared/json.ts';
 import { outline } from '../../intake/json-text.ts';

@@ -1,4 +1,4 @@
-/** What the client of a conversation is told when the upstream closes its socket. */
+/** The code that the client of a conversation gets when the upstream closes its socket. */
 import type { ChannelSnapshot } from '../../../contract/snapshot.ts';
 import { redact, withoutAccount } from '../../shared/failure.ts';
 

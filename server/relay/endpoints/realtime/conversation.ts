@@ -55,7 +55,7 @@ export interface Conversation {
   close(): void;
 }
 
-/** What conversations need of the relay. */
+/** Parts of the relay that conversations need. */
 export interface ConversationCore extends Reporter {
   readonly authorize: Authorize;
   readonly counter: TokenCounter;
@@ -67,7 +67,7 @@ export interface ConversationCore extends Reporter {
   readonly checkpointMs: number;
   /** Milliseconds to wait for the end of an answer after the client left. */
   readonly billMs: number;
-  /** What can be ended from outside. */
+  /** Conversations that can be ended from outside. */
   readonly running: Set<Cuttable>;
 }
 
@@ -128,7 +128,7 @@ export class RealtimeConversation implements Conversation {
   #counted = 0;
   /** The client left, or may not continue; answers under way are still read. */
   #left: Ending | null = null;
-  /** What the upstream's end means for the client; null = it has not closed its socket. */
+  /** The close code for the client; null = the upstream has not closed its socket. */
   #closed: SocketClose | null = null;
   #leaving: Deadline | null = null;
   #isOver = false;
@@ -397,7 +397,7 @@ export class RealtimeConversation implements Conversation {
     ).then(() => (this.#isEnding ? null : then()));
   }
 
-  /** What was delivered is paid for; what follows waits while balance comes from another node. */
+  /** Pays for what was delivered; later frames wait while balance comes from another node. */
   #waitForBalance(): undefined | Promise<unknown> {
     if (!this.#reservation.usesLeases) return void this.#cut();
     return whenReserved(
@@ -425,7 +425,7 @@ export class RealtimeConversation implements Conversation {
 
   // Ends.
 
-  /** What comes next is not sent to the upstream; answers under way are delivered to the bill. */
+  /** Later frames are not sent to the upstream; answers under way are delivered to the bill. */
   #refuseMore(): null {
     this.#turnAway('quota_cut', this.#exhausted());
     return null;
@@ -518,7 +518,7 @@ export class RealtimeConversation implements Conversation {
     });
   }
 
-  /** What a crash charges: an answer of which the client got nothing is not in it. */
+  /** Writes down the amount that a crash charges: an answer of which the client got nothing is not in it. */
   #checkpoint(): void {
     this.#checkpointedMs = this.#core.now();
     this.#turns.count(false).then(

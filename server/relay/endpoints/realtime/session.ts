@@ -52,7 +52,7 @@ const audioIn = (confirmed: Json | null): boolean | null => {
 
 const inputOf = (confirmed: Json | null): Json | null => record(record(confirmed?.audio)?.input);
 
-/** What is said about it, in both places; null = there is none. */
+/** Its settings of turn detection, in both places; null = there are none. */
 const detectionsIn = (confirmed: Json | null): readonly (Json | null)[] =>
   [confirmed?.turn_detection, inputOf(confirmed)?.turn_detection]
     .filter((detection) => detection !== undefined)
@@ -81,7 +81,7 @@ export function createSession(): Session {
     if (writer !== undefined) transcriber = text(record(writer)?.model);
   };
   return {
-    // What makes a turn dearer counts from now on, what makes it cheaper once the upstream has agreed.
+    // A change that makes a turn dearer counts from now on, one that makes it cheaper once the upstream has agreed.
     changeRequested(event) {
       const confirmed = record(event.session);
       const named = limitIn(confirmed);

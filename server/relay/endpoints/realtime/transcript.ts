@@ -1,4 +1,4 @@
-/** What was said is written down by other models, which have prices of their own: each has a row of its own. */
+/** Other models write down what was said; they have prices, and rows, of their own. */
 import { AppError } from '../../../contract/errors.ts';
 import type { ChannelSnapshot } from '../../../contract/snapshot.ts';
 import type { Usage } from '../../../protocols/canonical.ts';

@@ -14,9 +14,9 @@ import { sum } from './usage.ts';
 const minResponseTokens = 20;
 
 export interface TurnReservation {
-  /** The answer that `ask` is about is carried as long as it may get. */
+  /** Whether the answer that `ask` is about is affordable as long as it may get. */
   affordsAnswer(response: Json | null): boolean;
-  /** What `update` is about is carried as it was before. */
+  /** Whether the answer that `update` is about is affordable without a shorter limit. */
   affordsSpeech(): boolean;
   /** The client asks for an answer. @returns tokens it may write, null = not even a short one is carried. */
   ask(response: Json | null): { readonly limit: number; readonly shorter: boolean } | null;
@@ -53,7 +53,7 @@ export function createTurnReservation(
       if (limit <= minResponseTokens) return 0;
     }
   };
-  /** What is owed at most, and beside it, when that was last found to be carried. */
+  /** Highest usage that was last found to be affordable, and the other usage beside it. */
   let affordable: Usage | null = null;
   let affordableWith: Usage | null = null;
   /** Set where the session's limit is ours. */

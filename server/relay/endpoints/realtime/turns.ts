@@ -1,4 +1,4 @@
-/** What the answers of a conversation cost so far: as the upstream reports it, else counted from the events that went by. */
+/** Cost of a conversation's answers so far: as the upstream reports it, else counted from the events that went by. */
 import type { UsageSource } from '../../../contract/enum.ts';
 import { completionTokensOf, promptTokensOf } from '../../../contract/pricing/charge.ts';
 import type { Usage } from '../../../protocols/canonical.ts';
@@ -25,7 +25,7 @@ interface Turn {
   readonly known: number;
   readonly delivered: DeliveredTextTally;
   seconds: number;
-  /** What is reserved for it. */
+  /** Usage that is reserved for it. */
   max: Usage;
   /** Parts whose deltas went by: their whole text at the end is not counted again. */
   readonly parts: Set<string>;
@@ -58,7 +58,7 @@ export class Turns {
   readonly #open = new Map<string, Turn>();
   /** Answers that ended without a usage. */
   readonly #unreported: Turn[] = [];
-  /** What other servers' tools and answers were read as, by item. */
+  /** Tokens that results of other servers' tools were read as, by item. */
   readonly #found = new Map<string, number>();
   /** Ids of speech that is being transcribed. */
   readonly #transcribing = new Set<string>();
@@ -81,7 +81,7 @@ export class Turns {
   /** Tokens of the conversation after the last answer. */
   #known = 0;
   #context: Context = nothingKnown;
-  /** What `max` returns; null = to be computed. */
+  /** Kept result of `max`; null = to be computed. */
   #max: Usage | null = null;
 
   /** @param now epoch milliseconds. */
@@ -120,7 +120,7 @@ export class Turns {
     else this.#recent.push({ at: now, seconds });
   }
 
-  /** What the next answer costs at most, if it writes so many tokens. @param response of the event that asks for it, null = the upstream starts it by itself. */
+  /** Highest usage of the next answer, if it writes so many tokens. @param response of the event that asks for it, null = the upstream starts it by itself. */
   next(response: Json | null, limit: number): Usage {
     const { text: words, audio, images } = this.#contextOfNext();
     const spoken = this.session.hasAudio(response);
@@ -275,7 +275,7 @@ export class Turns {
     const usage = turnUsage(response);
     if (usage !== null) {
       this.add(usage);
-      // What belongs to no conversation is not read again.
+      // An answer outside of the conversation is not read again.
       if (response.conversation_id === null) return;
       this.#known = promptTokensOf(usage) + completionTokensOf(usage);
       this.#context = contextOf(usage);
@@ -304,7 +304,7 @@ export class Turns {
     return this.#open.size + this.#asked.length + this.#transcribing.size;
   }
 
-  /** What is owed now for what went by, roughly; cheap. */
+  /** Usage that is owed now, roughly; cheap. */
   bound(): Usage {
     let due = this.#total;
     for (const turn of this.#unreported) due = sum(due, boundOf(turn));
@@ -318,7 +318,7 @@ export class Turns {
     });
   }
 
-  /** What will be owed at most when all answers that were begun or asked for have ended. */
+  /** Highest usage that will be owed when all answers that were begun or asked for have ended. */
   max(): Usage {
     this.#max ??= [
       ...this.#unreported.map(boundOf),
@@ -339,7 +339,7 @@ export class Turns {
     }
   }
 
-  /** What is owed now, with the words of unreported answers counted. @param begun with the input of answers that have no content yet. */
+  /** Usage that is owed now, with the words of unreported answers counted. @param begun with the input of answers that have no content yet. */
   async count(begun = true): Promise<Usage> {
     for (const turn of this.#unreported) {
       if (turn.counted !== null) continue;

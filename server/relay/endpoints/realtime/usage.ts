@@ -73,7 +73,7 @@ export interface Context {
 
 export const nothingKnown: Context = { text: 0, audio: 0, images: 0 };
 
-/** What an answer leaves behind: all that it read and wrote. What came out of a cache may have been sound. */
+/** Everything that an answer leaves to be read by the next one. Parts from a cache may have been sound. */
 export function contextOf(usage: Usage): Context {
   const details = record(record(usage.raw)?.input_token_details);
   const cached = record(details?.cached_tokens_details);

@@ -1,4 +1,4 @@
-/** What clients send over a socket for responses, and the requests that become of it. https://developers.openai.com/api/docs/guides/websocket-mode */
+/** Frames that clients send over a socket for responses, and the requests that they become. https://developers.openai.com/api/docs/guides/websocket-mode */
 import { AppError } from '../../../contract/errors.ts';
 import { type Json, parseJson, record, text } from '../../../protocols/shared/json.ts';
 import { maxMembers, outline } from '../../intake/json-text.ts';

@@ -15,7 +15,7 @@ export class KeptInputs {
 
   constructor(private readonly limit: number = keptLimit) {}
 
-  /** What is held now, in bytes. */
+  /** Bytes that are kept now. */
   get bytes(): number {
     return this.held;
   }

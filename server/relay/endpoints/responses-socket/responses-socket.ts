@@ -27,7 +27,7 @@ import {
 /** As long as OpenAI lets one live. */
 const lifeMs = 60 * 60_000;
 const normal = 1000;
-/** What the listener returns for a frame that waits for the client, and for one that is lost. */
+/** Results of the listener for a frame that waits for the client, and for one that is lost. */
 const waits = -1;
 const lost = 0;
 

@@ -11,7 +11,7 @@ export type TaskRoute =
   | { readonly kind: 'songs' };
 
 const midjourneyPath = /^(?:\/([a-z][\w-]*))?\/mj\/(.+?)\/?$/;
-/** What can be submitted below `/mj/submit/`. */
+/** Actions that can be submitted below `/mj/submit/`. */
 export const midjourneySubmits: ReadonlySet<string> = new Set([
   'imagine',
   'change',

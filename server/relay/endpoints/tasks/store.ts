@@ -59,7 +59,7 @@ export interface TaskStore extends ItemStore {
   drawings(userId: number, mjIds: readonly string[]): Promise<Drawing[]>;
   /** Address of a finished picture, '' when there is none. */
   mjImage(mjId: string): Promise<string>;
-  /** What an upstream reports unrequested; accepted only from the drawing's own channel. */
+  /** Takes a report that an upstream sends unrequested; accepted only from the drawing's own channel. */
   noteDrawing(channelId: number, report: Readonly<Record<string, unknown>>): Promise<boolean>;
   addSong(song: Omit<Song, 'id'>): Promise<void>;
   song(userId: number, taskId: string): Promise<Song | null>;

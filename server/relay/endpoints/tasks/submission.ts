@@ -1,4 +1,4 @@
-/** What drawings and songs share: how their work is ordered, paid and refused. */
+/** Common ways of drawings and songs: how their work is ordered, paid and refused. */
 import { storedText } from '../../../contract/stored-texts.ts';
 import { sleep } from '../../../contract/timers.ts';
 import { parseJson, record } from '../../../protocols/shared/json.ts';

@@ -116,7 +116,7 @@ async function idsOf(request: Request): Promise<string[]> {
 
 const originOf = (request: Request): string => new URL(request.url).origin;
 
-/** What a client of midjourney-proxy reads. */
+/** A drawing as a client of midjourney-proxy reads it. */
 function drawingView({ state }: TasksCore, drawing: Drawing, origin: string) {
   const { forwardImages, serverAddress } = state.settings.drawing;
   const imageAt =
