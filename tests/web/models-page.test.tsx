@@ -173,6 +173,39 @@ test('administrators and everybody compute the same price of a group', () => {
   expect(shown(adminViewsOf(models, 'default', 0.3))).toEqual(shown(viewsOf(priced, 'default')));
 });
 
+test('what channels multiply prices by is beside the price that an administrator sets, and in the prices of each group', async () => {
+  const ranged = {
+    ...list,
+    group_ratio: { default: 1, vip: 0.5 },
+    data: list.data.map((item) =>
+      item.model_name === 'gpt-4o'
+        ? {
+            ...item,
+            enable_groups: ['default', 'vip'],
+            channel_factors: { default: { least: 1, most: 1.5 }, vip: { least: 3, most: 3 } },
+          }
+        : item,
+    ),
+  };
+  const vipToo = models.map((one) => ({ ...one, groups: ['default', 'vip'] }));
+  const answers = { 'pricing,0': ranged, 'pricing,7': ranged, 'model-table': vipToo };
+  const { PricingPage } = await import('../../web/features/pricing/pricing-page.tsx');
+  const at = async (path: string, role: number) => {
+    writeUser(role === 0 ? null : reader(role));
+    return rendered(<PricingPage />, { path, answers });
+  };
+  const gpt = row(await at('/pricing', 100), 'gpt-4o');
+  expect(gpt).toMatch(/aria-label="gpt-4o 的输入 \$\/1M"[^>]*value="2\.50"/);
+  expect(words(gpt)).toContain('$2.50 至 $3.75，视渠道而定');
+  expect(words(row(await at('/pricing', 100), 'gpt-4o-mini'))).not.toContain('渠道而定');
+  expect(words(row(await at('/pricing', 0), 'gpt-4o'))).toContain('3.75 $2.50 起，视渠道而定');
+  for (const role of [100, 0]) {
+    const html = words(await at('/pricing/gpt-4o', role));
+    expect(html).toContain('default ×1 3.75 $2.50 起，视渠道而定 15.00 $10.00 起，视渠道而定');
+    expect(html).toContain('vip ×0.5 3.75 15.00');
+  }
+});
+
 test('one part of a price that is typed leaves the others as many dollars as they are', async () => {
   const { priceWith } = await import('../../web/features/pricing/use-models.ts');
   const one = adminViewsOf(models, 'default', 1).find(({ model }) => model === 'gpt-4o');

@@ -87,6 +87,20 @@ test('a share leads to its own statement and names its part of the whole; what h
   expect(text(labels)).not.toContain('ann');
 });
 
+test('where more came back than was spent there is no share, and the others have no more than all', async () => {
+  const { SharesSheet } = await import('../../web/features/statements/shares.tsx');
+  const found: StatementShares = {
+    ...{ month: '2026-11', from: 0, to: 1, by: 'project', total: sums(400_000) },
+    shares: [
+      { id: 0, name: 'a', user: 7, username: 'ann', ...sums(500_000) },
+      { id: 0, name: 'b', user: 7, username: 'ann', ...sums(0) },
+      { id: 0, name: 'c', user: 7, username: 'ann', ...sums(-100_000) },
+    ],
+  };
+  const shown = text(await rendered(<SharesSheet found={found} everybody={false} />, { answers: { status: { quota_per_unit: 500_000, display_in_currency: true } } }));
+  expect([...shown.matchAll(/(\S+ %|–)/g)].map(([share]) => share)).toEqual(['100.0 %', '0.0 %', '–']);
+});
+
 test('a line of a label or a project leads to the rows of that label or project; a refund’s has none', async () => {
   const page = async (of: Statement['of'], refund: boolean) =>
     linksIn(

@@ -44,6 +44,14 @@ export const modalityText = (t: TFunction, takes: readonly string[]): string =>
   takes.length === 0 ? '–' : takes.map((one) => t(`pricing.take.${one as 'text'}`)).join(' ');
 
 /** The prices in one text, as the card on a phone says them. */
+/** What the price comes to at its channels. */
+function rangeText(t: TFunction, { least, factors }: ModelView, value: number): string {
+  if (factors === undefined) return t('pricing.fromPrice', { price: dollarText(value * (least ?? 1)) });
+  const most = dollarText(value * factors.most);
+  if (factors.least === factors.most) return t('pricing.channelPrice', { price: most });
+  return t('pricing.priceRange', { least: dollarText(value * factors.least), most });
+}
+
 function priceText(t: TFunction, { input, output, perCall }: ModelView): string {
   if (perCall !== null) return `$${dollarText(perCall)} ${t('pricing.callUnit')}`;
   // Vectors have no words to pay for.
@@ -79,10 +87,8 @@ export function modelColumns({ t, admin, narrow, levels, onPrice }: ModelColumns
               onSave={(next) => onPrice(row, typed, next)}
             />
           )}
-          {row.least === undefined ? null : (
-            <span className="block text-[11px] text-ink-3">
-              {t('pricing.fromPrice', { price: dollarText(value * row.least) })}
-            </span>
+          {row.least === undefined && row.factors === undefined ? null : (
+            <span className="block text-[11px] text-ink-3">{rangeText(t, row, value)}</span>
           )}
           {typed === 'perCall' ? <span className="ml-1 text-[11px] text-ink-3">{t('pricing.callUnit')}</span> : null}
         </>

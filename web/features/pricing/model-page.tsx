@@ -28,6 +28,7 @@ import {
 } from '../channels/traffic.ts';
 import { modalityText } from './model-columns.tsx';
 import { type ModelView, marginOf } from './model-rows.ts';
+import { factorsIn } from './price-rows.ts';
 import type { Models } from './use-models.ts';
 
 /** In a wide place side by side, label above value. */
@@ -46,10 +47,26 @@ function DetailList({ rows }: { readonly rows: readonly (readonly [string, React
   );
 }
 
-/** In every group that the reader may use. */
+/** In every group that the reader may use, at the dearest channel of each. */
 function GroupPrices({ view, models }: { readonly view: ModelView; readonly models: Models }) {
   const { t } = useTranslation();
-  const times = (value: number | null, ratio: number) => (value === null ? null : (value / models.ratio) * ratio);
+  const item = models.list?.data.find(({ model_name: name }) => name === view.model);
+  const shown = models.ratio * (view.admin === null ? factorsIn(item, models.group).most : 1);
+  const price = (value: number | null, group: string, ratio: number) => {
+    if (value === null) return dollarText(null);
+    const { least, most } = factorsIn(item, group);
+    const own = (value / shown) * ratio;
+    return (
+      <>
+        {dollarText(own * most)}
+        {least === most ? null : (
+          <span className="block text-[11px] text-ink-3">
+            {t('pricing.fromPrice', { price: dollarText(own * least) })}
+          </span>
+        )}
+      </>
+    );
+  };
   const groups = Object.entries(models.list?.group_ratio ?? {}).filter(([name]) => view.groups.includes(name));
   return (
     <table className="sheet-table compact">
@@ -77,11 +94,11 @@ function GroupPrices({ view, models }: { readonly view: ModelView; readonly mode
             <td>
               {name} <span className="text-ink-3">×{ratio}</span>
             </td>
-            <td className="number">{dollarText(times(view.input ?? view.perCall, ratio))}</td>
+            <td className="number">{price(view.input ?? view.perCall, name, ratio)}</td>
             {view.perCall === null ? (
               <>
-                <td className="number">{dollarText(times(view.output, ratio))}</td>
-                <td className="number">{dollarText(times(view.cached, ratio))}</td>
+                <td className="number">{price(view.output, name, ratio)}</td>
+                <td className="number">{price(view.cached, name, ratio)}</td>
               </>
             ) : null}
           </tr>

@@ -2,7 +2,7 @@
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import type { Url } from '../../lib/url.ts';
-import { mostFactor, type PriceList } from './price-rows.ts';
+import { type FactorRange, factorsIn, mostFactor, type PriceList } from './price-rows.ts';
 
 export type AdminModel = OutputOf<EndpointOf<'ratio.models'>>[number];
 
@@ -26,6 +26,8 @@ export interface ModelView {
   readonly perCall: number | null;
   /** Share of these prices that a request costs at the cheapest channel; absent = all channels cost the same. */
   readonly least?: number;
+  /** What channels multiply these prices by, which an administrator sets without them; absent = nothing. */
+  readonly factors?: FactorRange;
   /** null = the reader is no administrator. */
   readonly admin: AdminModel | null;
 }
@@ -46,13 +48,13 @@ export function viewsOf(list: PriceList, group: string): ModelView[] {
     .map((item, index): ModelView => {
       const { model_name: model, maker, context, longest, takes, retired, enable_groups: groups } = item;
       const perCall = item.quota_type === 1;
-      const range = item.channel_factors?.[group];
+      const { least, most } = factorsIn(item, group);
       const ratio = groupRatio * mostFactor(item, group);
       const input = perCall ? null : item.model_ratio * unit;
       return {
         ...{ id: index + 1, model, maker, context, longest, takes, retired, groups, admin: null },
         available: groups.includes(group),
-        ...(range === undefined || range.least === range.most ? {} : { least: range.least / range.most }),
+        ...(least === most ? {} : { least: least / most }),
         input: times(input, ratio),
         output: times(input === null ? null : input * item.completion_ratio, ratio),
         cached: times(input === null || item.cache_ratio === 1 ? null : input * item.cache_ratio, ratio),
@@ -62,15 +64,23 @@ export function viewsOf(list: PriceList, group: string): ModelView[] {
     .sort(byName);
 }
 
-/** Of what administrators see: those that have a price. */
-export function adminViewsOf(models: readonly AdminModel[], group: string, ratio: number): ModelView[] {
+/** Of what administrators see: those that have a price. @param list undefined = not known yet. */
+export function adminViewsOf(
+  models: readonly AdminModel[],
+  group: string,
+  ratio: number,
+  list?: Pick<PriceList, 'data'>,
+): ModelView[] {
+  const items = new Map(list?.data.map((item) => [item.model_name, item]));
   return models.flatMap((admin, index): ModelView[] => {
     if (!isPriced(admin)) return [];
     const { model, maker, context, longest, takes, retired, groups, input, output, cached, per_call: perCall } = admin;
+    const factors = factorsIn(items.get(model), group);
     return [
       {
         ...{ id: index + 1, model, maker, context, longest, takes, retired, groups, admin },
         available: groups.includes(group),
+        ...(factors.least === 1 && factors.most === 1 ? {} : { factors }),
         input: times(input, ratio),
         output: times(output, ratio),
         cached: times(cached, ratio),

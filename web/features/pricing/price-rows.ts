@@ -17,9 +17,14 @@ export interface PriceRow extends PriceItem {
 /** Six decimals, for reference only. */
 const rounded = (value: number): number => Number(value.toFixed(6));
 
+/** What channels of a group multiply prices by. */
+export type FactorRange = NonNullable<PriceItem['channel_factors']>[string];
+const noFactor: FactorRange = { least: 1, most: 1 };
+export const factorsIn = (item: Pick<PriceItem, 'channel_factors'> | undefined, group: string): FactorRange =>
+  item?.channel_factors?.[group] ?? noFactor;
+
 /** Of the dearest channel: a request costs no more. */
-export const mostFactor = ({ channel_factors: factors }: PriceItem, group: string): number =>
-  factors?.[group]?.most ?? 1;
+export const mostFactor = (item: PriceItem, group: string): number => factorsIn(item, group).most;
 
 /** Models the group can use first; then per token before per call, gpt first, then the alphabet. */
 export function rowsFor(list: PriceList, group: string, search: string): readonly PriceRow[] {

@@ -43,7 +43,12 @@ export function useModels(group: string): Models {
   const ratio = list.data?.group_ratio[groupName] ?? 1;
   const all = (admin ? table.data : undefined) ?? none;
   const views = useMemo(
-    () => (admin ? adminViewsOf(all, groupName, ratio) : list.data === undefined ? [] : viewsOf(list.data, groupName)),
+    () =>
+      admin
+        ? adminViewsOf(all, groupName, ratio, list.data)
+        : list.data === undefined
+          ? []
+          : viewsOf(list.data, groupName),
     [admin, all, groupName, ratio, list.data],
   );
   return {

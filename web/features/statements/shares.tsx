@@ -30,8 +30,10 @@ export function SharesSheet({ found, everybody }: { readonly found: StatementSha
   const money = useMoney();
   const { by, month, shares, total } = found;
   const owners = everybody && by !== 'user' && by !== 'label';
+  // Where more came back to one than he spent, the others have more than the total: nobody has more than all.
+  const whole = shares.reduce((most, { quota }) => Math.max(most, quota), total.quota);
   const percent = (quota: number): string =>
-    total.quota <= 0 ? '' : `${((Math.max(0, quota) / total.quota) * 100).toFixed(1)} %`;
+    quota < 0 ? '–' : whole <= 0 ? '' : `${((quota / whole) * 100).toFixed(1)} %`;
   const cells = (of: StatementShares['total'], share: string) => (
     <>
       <td className="number max-sm:hidden">{grouped(of.requests)}</td>

@@ -61,8 +61,8 @@ export async function budgets({ seed, full }: PartOrder): Promise<readonly Goal[
       if (found === undefined) throw new Error(`no account ${name}`);
       return found;
     };
-    const labels = { id: named('label').tokenId, labels: label };
-    const labelled = await call(`${balancer.url}/api/token/`, 'PUT', root.headers, labels);
+    const { tokenId, headers } = named('label');
+    const labelled = await call(`${balancer.url}/api/token/`, 'PUT', headers, { id: tokenId, labels: label });
     if (!labelled.success) throw new Error(labelled.message ?? 'no label');
     const first = await askOnce(balancer.url, named('user'), question);
     const { max, cost } = first;
