@@ -33,6 +33,18 @@ interface Bounded {
   amount: number;
 }
 
+/** Administrators alone label keys, those of others when they make them. */
+async function labelledKey(
+  { balancer, root }: Cluster,
+  { name: owner }: Account,
+): Promise<Pick<Account, 'tokenId' | 'key'>> {
+  const order = { name: label, owner, labels: label, unlimited_quota: true };
+  const { success, message, data } = await call(`${balancer.url}/api/token/`, 'POST', root.headers, order);
+  if (!success) throw new Error(message ?? 'no label');
+  const { id, key } = data as { readonly id: number; readonly key: string };
+  return { tokenId: id, key: `sk-${key}` };
+}
+
 async function setAmount({ balancer, root }: Cluster, { holder, subject, amount }: Bounded): Promise<boolean> {
   const order = { holder, window: 'total', unit: 'money', amount, ...(subject === '' ? {} : { subject }) };
   const answer = await call(`${balancer.url}/api/budget/`, 'PUT', root.headers, order).catch(() => null);
@@ -55,15 +67,17 @@ export async function budgets({ seed, full }: PartOrder): Promise<readonly Goal[
     serveFlags: ['--relays', '2'],
   });
   try {
-    const { accounts, root, balancer } = cluster;
+    const { root, balancer } = cluster;
+    const accounts: readonly Account[] = await Promise.all(
+      cluster.accounts.map(async (account) =>
+        account.name === 'label' ? { ...account, ...(await labelledKey(cluster, account)) } : account,
+      ),
+    );
     const named = (name: string): Account => {
       const found = accounts.find((account) => account.name === name);
       if (found === undefined) throw new Error(`no account ${name}`);
       return found;
     };
-    const { tokenId, headers } = named('label');
-    const labelled = await call(`${balancer.url}/api/token/`, 'PUT', headers, { id: tokenId, labels: label });
-    if (!labelled.success) throw new Error(labelled.message ?? 'no label');
     const first = await askOnce(balancer.url, named('user'), question);
     const { max, cost } = first;
     const bounded: Bounded[] = [
