@@ -44,7 +44,7 @@ export interface EphemeralStore {
   drop(place: EntryKey): Promise<void>;
   /** One more in a window that begins with the first. @returns how many these are, null when there were `max` before. */
   count(place: EntryKey, windowMs: number, max: number): Promise<number | null>;
-  /** It does not count after all. */
+  /** Takes back what was counted. */
   uncount(place: EntryKey): Promise<void>;
   counted(place: EntryKey): Promise<number>;
   /** Takes the next place in the queue of this origin. @returns milliseconds until its turn, null when turned away. */

@@ -3,7 +3,7 @@ import type { Database as RawDatabase, Statement } from 'better-sqlite3';
 
 export type Row = readonly (string | number | null)[];
 
-/** Of one statement. */
+/** Rows of one statement. */
 const maxRows = 64;
 
 /** @param width values of a row. @param sqlOf the statement over `(?, ?), (?, ?), …`. */

@@ -24,7 +24,7 @@ export type MigrationStep =
   | { readonly kind: 'done'; readonly to: string; readonly copy: string };
 
 export interface MigrationWatch {
-  /** Of this build, for the copy. */
+  /** Version of this build, for the copy. */
   readonly version?: string | undefined;
   readonly report?: ((step: MigrationStep) => void) | undefined;
 }

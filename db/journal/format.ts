@@ -34,7 +34,7 @@ export interface FramePlace {
   /** Sequence number of its first command. */
   readonly first: number;
   readonly count: number;
-  /** Of its text. */
+  /** Where its text stands. */
   readonly start: number;
   readonly end: number;
 }
@@ -126,7 +126,7 @@ export interface FoundCommands {
   readonly isTorn: boolean;
   /** Closed in order: everything was in the tables, and durable there. */
   readonly isClosed: boolean;
-  /** Of the newest file; 0 = there is none. */
+  /** Generation of the newest file; 0 = there is none. */
   readonly generation: number;
   /** The file of that generation, -1 = there is none. */
   readonly newest: number;
@@ -134,7 +134,7 @@ export interface FoundCommands {
 
 export type JournalContents =
   | FoundCommands
-  /** Of another database. */
+  /** The files belong to another database. */
   | { readonly kind: 'foreign' }
   /** Commands that were confirmed cannot be read. */
   | { readonly kind: 'damaged'; readonly from: number; readonly to: number };
@@ -259,7 +259,7 @@ function replay(
   let next = first;
   const sorted = [...frames].sort((one, other) => one.generation - other.generation || one.first - other.first);
   for (const frame of sorted) {
-    // Of a number that two generations hold the later one counts: the earlier write had failed.
+    // Where two generations hold the same number the later one counts: the earlier write had failed.
     const until = generations.reduce(
       (least, one) => (one.generation > frame.generation ? Math.min(least, one.first) : least),
       Number.POSITIVE_INFINITY,

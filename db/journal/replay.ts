@@ -287,12 +287,12 @@ export function holdsMore(database: string): boolean {
 export const appliedIn = ({ raw }: SqliteDatabase): number =>
   Number(raw.prepare<string>("SELECT value FROM meta WHERE key = 'journal_applied'").pluck().get() ?? 0);
 
-/** Of a copy: it has no journal. */
+/** Forgets the journal in a copy, which has none. */
 export function forgetJournal({ raw }: SqliteDatabase): void {
   raw.exec("DELETE FROM meta WHERE key IN ('journal_id', 'journal_applied', 'journal_owed')");
 }
 
-/** Of a database that is no longer there. */
+/** Removes the journal of a database that is no longer there. */
 export function removeJournal(database: string): void {
   for (const file of journalFiles(database)) rmSync(file, { force: true });
 }

@@ -48,7 +48,7 @@ function numberIn(other: string, member: string): number {
 
 const [hour, day] = sumSpans;
 
-/** Of one batch. */
+/** Sums of the log rows of one batch. */
 export class LogSums {
   readonly #hours = new Map<string, LogSum>();
   /** null = no row had a name. */

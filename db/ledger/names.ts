@@ -95,7 +95,7 @@ export class NameMemory {
     return counted;
   }
 
-  /** Nothing of it is sure any more. */
+  /** Forgets all names: the transaction that added some may not have happened. */
   forget(): void {
     this.#numbers.clear();
     this.#counts.clear();

@@ -36,7 +36,7 @@ export interface Totals {
   readonly hours: ReadonlyMap<string, CounterChange>;
   /** Use of budgets; null = none. */
   readonly budgets: ReadonlyMap<string, BudgetTotal> | null;
-  /** Of the rows of the log that were written. */
+  /** Sums of the log rows that were written. */
   readonly logs: LogSums;
   post(posting: Posting): void;
   use(usage: CounterChange): void;

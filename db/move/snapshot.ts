@@ -17,7 +17,7 @@ export async function copyFromServer(
 ): Promise<string> {
   const target = openDatabase(file, { nativeBinding });
   try {
-    // It is synced when it is whole; half of one is thrown away.
+    // The copy is synced when it is whole; half of one is thrown away.
     target.raw.pragma('synchronous = OFF');
     await migrate(target);
     const client = await pool.connect();

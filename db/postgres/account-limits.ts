@@ -55,7 +55,7 @@ export async function fundsOn(line: Line, userId: number, tokenId: number, now: 
   };
 }
 
-/** Of the node itself, and how many nodes are live: one that was started again is the same. */
+/** State of the node itself, and how many nodes are live: one that was started again is the same. */
 export async function nodesNow(line: Line, epoch: number): Promise<{ readonly state: string; readonly count: number }> {
   const [answer] = await line.send([
     {

@@ -17,7 +17,7 @@ export function numberIn(text: string, member: string): string {
 
 export const postgresDialect: Dialect = {
   like: (column, pattern, mark) => sql<boolean>`${sql.ref(column)} ILIKE ${pattern} ESCAPE ${sql.lit(mark)}`,
-  // It has counted which values are rare.
+  // The server has statistics of which values are rare.
   withoutIndex: (column) => sql`${sql.ref(column)}`,
   position: (text, part) => sql<number>`strpos(${text}, ${part})`,
   jsonNumber: (column, member) =>

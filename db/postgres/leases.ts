@@ -22,7 +22,7 @@ interface LeaseRow {
 }
 
 interface KnownLeases {
-  /** Of nodes that live. */
+  /** Leases of nodes that live. */
   readonly leaseRows: readonly LeaseRow[];
   /** By `leaseKey`. */
   readonly leases: ReadonlyMap<string, number>;

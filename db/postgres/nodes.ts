@@ -263,7 +263,7 @@ export async function noteDraining(line: Line, epoch: number): Promise<void> {
   ]);
 }
 
-/** It has no unreported state left. */
+/** Records that the node has no unreported state left. */
 export async function noteLeft(line: Line, epoch: number): Promise<void> {
   await line.send([
     {

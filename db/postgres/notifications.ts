@@ -26,7 +26,7 @@ export interface ListenerDeps {
   readonly notify: (channel: string, payload: string) => Promise<void>;
   readonly channels: readonly string[];
   readonly receive: (channel: string, payload: string) => void;
-  /** It receives again: notifications in between were lost. */
+  /** Called when it receives again: notifications in between were lost. */
   readonly back: () => void;
   /** Unique name of the self-check channel. */
   readonly name: string;

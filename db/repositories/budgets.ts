@@ -53,7 +53,7 @@ export function createBudgetsRepository(database: Database) {
       .selectAll('budgets')
       .select(['use.window_at', 'use.used']);
 
-  /** Of a key, or of the keys of a label, what stands in the log, of the others what stands in the hours: by whole hours. */
+  /** Settled use by whole hours: from the log for a key and for the keys of a label, else from the sums of hours. */
   const settled = ({ holder, subject, unit, from }: UseSought) => {
     if (holder !== 'token' && holder !== 'label') {
       const column = unit === 'money' ? sql.ref('quota') : unit === 'tokens' ? sql.ref('tokens') : sql.ref('count');
@@ -121,7 +121,7 @@ export function createBudgetsRepository(database: Database) {
       }
       return numDeletedRows > 0n;
     },
-    /** Of keys and users that are gone; so many at most. */
+    /** Numbers of budgets whose key or user is gone, so many at most. */
     gone: async (limit: number): Promise<number[]> => {
       // A cast stands behind its condition: groups and labels are no numbers.
       const id = (...holders: readonly BudgetHolder[]) =>

@@ -13,7 +13,7 @@ export type CacheRateColumn = 'channel_id' | 'token_id' | 'agent_id' | 'model_na
 export interface CacheRateRow {
   /** Number, name, or the second at which the day begins. */
   readonly key: number | string;
-  /** Of agents, whose names are each user's own. */
+  /** Owner of an agent's name: these are each user's own. */
   readonly user_id: number;
   readonly requests: number;
   /** All tokens of prompts; those among them that a cache had. */

@@ -4,7 +4,7 @@ import { refundRef } from '../../server/billing/ledger/commands.ts';
 import { LogType } from '../../server/contract/enum.ts';
 import type { Database } from '../open.ts';
 
-/** Of some of its charged requests. */
+/** Cost of some charged requests of a conversation. */
 export interface ConversationCost {
   readonly requests: number;
   /** Without what was given back. */
@@ -90,7 +90,7 @@ export function createConversationsRepository({ query, dialect }: Database) {
         ])
         .having(sql`count(*)`, '>', 0)
         .executeTakeFirst(),
-    /** Of its first request. */
+    /** Time of its first request. */
     begin: (
       owner: ConversationOwner,
     ): Promise<{ readonly agent_id: number; readonly project_id: number } | undefined> =>

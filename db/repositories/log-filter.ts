@@ -35,7 +35,7 @@ export interface LogFilter {
   readonly error?: string | undefined;
   /** Without the site's own traffic: `isOwnTraffic`. */
   readonly ofUsers?: boolean | undefined;
-  /** Of what clients say of their requests: each has to be that one. */
+  /** Names that clients give their requests: each has to match. */
   readonly names?: Readonly<Partial<Record<NameKind, string>>> | undefined;
   /** Requests that were served after a failed attempt count as `retried`; otherwise as `succeeded`. */
   readonly retries?: boolean | undefined;

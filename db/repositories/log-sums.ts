@@ -57,7 +57,7 @@ export function sourcesOf(
 
 const isBlank = (text: string | undefined): boolean => text === undefined || text === '';
 
-/** Nothing is asked for that sums do not know; the type is that of charges. */
+/** Whether sums can answer it: only filters that they know, and the type of charges. */
 const isAnswerable = (filter: LogFilter): boolean =>
   isBlank(filter.tokenName) &&
   isBlank(filter.tokenLabel) &&

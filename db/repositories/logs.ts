@@ -194,7 +194,7 @@ export function createLogsRepository(database: Database) {
           ).map(({ id, username }) => [id, username]),
         );
 
-  /** Of the request that was given back, in a query over refunds: their rows have no names. */
+  /** A column of the refunded request, in a query over refunds: their rows have no names. */
   const chargeOf = (column: NameColumn) =>
     sql<number>`(SELECT ${sql.ref(`charged.${column}`)} FROM logs AS charged WHERE charged.request_id = substr(logs.request_id, ${sql.lit(refundRef('').length + 1)}))`;
 
@@ -422,7 +422,7 @@ export function createLogsRepository(database: Database) {
     },
     /** Users' names by number. */
     usersOf,
-    /** Of keys, deleted ones too, by number. */
+    /** Names of keys, deleted ones too, by number. */
     keysNamed: async (ids: readonly number[]): Promise<ReadonlyMap<number, KeyNames>> => {
       const found = new Map<number, KeyNames>();
       for (let from = 0; from < ids.length; from += namesAtOnce)

@@ -98,7 +98,7 @@ export function createRedemptionsRepository({ query, dialect }: Database) {
     find: (id: number): Promise<RedemptionRow | undefined> => live().where('id', '=', id).executeTakeFirst(),
     findByKey: (hmac: string): Promise<RedemptionRow | undefined> =>
       live().where('key_hmac', '=', hmac).executeTakeFirst(),
-    /** Of that name, used and deleted ones too: a batch is made once. */
+    /** Number of codes with that name, used and deleted ones too: a batch is made once. */
     countNamed: async (name: string): Promise<number> =>
       (
         await query

@@ -55,7 +55,7 @@ export function createStatementSchedulesRepository({ query }: Database) {
         .execute(),
     find: (id: number): Promise<ScheduleRow | undefined> =>
       query.selectFrom('statement_schedules').selectAll().where('id', '=', id).executeTakeFirst(),
-    /** Of those that were made before a period ended, and are not paused. */
+    /** Schedules that were made before a period ended, and are not paused. */
     due: (every: string, end: number): Promise<ScheduleRow[]> =>
       query
         .selectFrom('statement_schedules')

@@ -99,7 +99,7 @@ export function createTokensRepository({ query, dialect }: Database) {
           .select((eb) => eb.fn.countAll<number>().as('n'))
           .executeTakeFirstOrThrow()
       ).n,
-    /** Of a user: what there is, and what was made since, deleted ones included. @param since epoch seconds. */
+    /** Number of a user's keys, and of those made since, deleted ones included. @param since epoch seconds. */
     counts: async (owner: number, since: number): Promise<{ readonly live: number; readonly made: number }> => {
       const { live: there, made } = await query
         .selectFrom('tokens')

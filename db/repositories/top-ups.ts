@@ -95,7 +95,7 @@ export function createTopUpsRepository({ query }: Database) {
         .executeTakeFirstOrThrow();
       return { rows, total };
     },
-    /** Of all orders that are found, whichever page is shown. */
+    /** Sums of all orders that are found, whichever page is shown. */
     sums: async (filter: TopUpFilter): Promise<TopUpSum[]> => {
       const rows = await orders(filter)
         .select(({ fn }) => [

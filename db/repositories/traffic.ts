@@ -36,7 +36,7 @@ export type TrafficSum = Readonly<Record<TrafficCounter, number>> & {
   readonly part: string;
 };
 
-/** Of one channel in one window of five minutes. */
+/** Counters of one channel in one window of five minutes. */
 export type ChannelWindow = Pick<
   TrafficRow,
   | 'at'
@@ -55,14 +55,14 @@ export type ChannelWindow = Pick<
   | 'words'
 >;
 
-/** Of one channel or model in one part of a range. */
+/** Counters of one channel or model in one part of a range. */
 export interface TrafficPart {
   readonly subject_id: number;
   /** Name of the model; '' of channels. */
   readonly part: string;
   /** Which part of the range, from 0. */
   readonly bar: number;
-  /** Of models: requests. */
+  /** For models these are requests. */
   readonly attempts: number;
   readonly failed: number;
   readonly requests: number;
@@ -75,7 +75,7 @@ export interface FailedShareFilter {
   readonly from: number;
   readonly to: number;
   readonly percent: number;
-  /** Of fewer nothing is said. */
+  /** Attempts below which nothing is said. */
   readonly attempts: number;
 }
 
@@ -102,7 +102,7 @@ const failedColumns = ['upstream', 'rate_limited', 'auth', 'timeout', 'network']
   .map((name) => `failed_${name}`)
   .join(' + ');
 
-/** Of so many windows nobody reads more: the latest are read. */
+/** Rows that are read at most: the latest. */
 const maxShares = 10_000;
 
 export interface Named {
@@ -421,7 +421,7 @@ export function createTrafficRepository({ query }: Database) {
       return rows.map((row) => ({ ...row, name: row.username }));
     },
     /** Deleted keys keep their names. */
-    /** Of keys that have any. */
+    /** Labels of the keys that have any. */
     tokenLabels: async (): Promise<ReadonlyMap<number, readonly string[]>> => {
       const rows = await query.selectFrom('tokens').select(['id', 'labels']).where('labels', '<>', '').execute();
       return new Map(rows.map(({ id, labels }) => [id, labelsIn(labels)]));

@@ -48,7 +48,7 @@ export interface Identity {
   readonly column: IdentityColumn;
   /** The service's own, unchangeable id. */
   readonly id: string;
-  /** Of `oidc_id` alone: the same id of another issuer is another person. */
+  /** Issuer of an `oidc_id`: the same id of another issuer is another person. */
   readonly issuer: string;
 }
 

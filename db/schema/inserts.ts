@@ -54,5 +54,5 @@ export function insertColumns<Name extends keyof Schema, const Other extends Col
 export const namesOf = (columns: readonly { readonly name: string }[]): string =>
   columns.map(({ name }) => name).join(', ');
 
-/** Of the log: what the ledger writes for a request, domain code for an event. */
+/** Aliases in the log: the ledger writes these for a request, domain code for an event. */
 export const logAliases = { group_name: 'group', model_name: 'model' } as const;

@@ -785,7 +785,7 @@ export const tables = {
       username: text,
       token_name: text,
       requests: int,
-      /** Of them, those that ended without their whole answer. */
+      /** Requests among them that ended without their whole answer. */
       errors: int,
       prompt_tokens: int,
       completion_tokens: int,

@@ -502,7 +502,7 @@ export class RelayRequest implements ReservationOwner, Seen, BodyHolder {
     return refusalFor(this.request, this.path, refused, this.protocol);
   }
 
-  /** Of the caller; null = both languages, because a channel's test is stored. */
+  /** Language of the caller; null = both languages, because a channel's test is stored. */
   private language(): Language | null {
     const { core, request, principal } = this;
     if (this.isTest) return null;

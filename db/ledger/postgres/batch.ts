@@ -195,7 +195,7 @@ export function decideBatch(
   const hold = (command: Hold): LedgerResult => {
     const decision = decide(command, desk.books);
     if (decision.kind === 'answer') return decision.result;
-    // It came late: what it announces is over.
+    // A hold that comes after its settlement is over already.
     if (ends.has(command.ref)) return { status: 'done' };
     const { house: selfUse, budgets } = command;
     const own: HeldLog = selfUse === true ? { ...command.log, house: true } : command.log;

@@ -53,13 +53,13 @@ export interface Known {
   readonly refunded: ReadonlyMap<string, readonly { readonly id: number; readonly windowAt: number }[]>;
   /** By ref of a refund: for whom its settlement was made, where the key's end users have budgets in money. */
   readonly refundedFor: ReadonlyMap<string, string>;
-  /** Of those from which something is taken, by `windowKey`. */
+  /** Use of the budgets that something is taken from, by `windowKey`. */
   readonly budgetUse: ReadonlyMap<string, number>;
   /** How many of a user's names were new on a day, by `nameKey` too. */
   readonly nameCounts: ReadonlyMap<string, number>;
 }
 
-/** Of a budget in a window. */
+/** Key of a budget in a window. */
 export const windowKey = (id: number, windowAt: number): string => `${id} ${windowAt}`;
 
 export const nameKey = (userId: number, id: number): string => `${userId} ${id}`;
@@ -71,7 +71,7 @@ export const leaseKey = (kind: LeaseKind, subject: number, epoch: number): strin
 /** Rows of their own, locked and written one by one: users and what they earned; the others have a part of each node's. */
 export const isSingle = (account: number): boolean => account > 0 || account <= affiliateAccount(0);
 
-/** Of a note, which is no end: a request may leave one and be settled too. */
+/** Reference of a note, which is no end: a request may leave one and be settled too. */
 export const noteRef = (ref: string): string => `note:${ref}`;
 
 const sorted = (set: ReadonlySet<number>): number[] => [...set].sort((a, b) => a - b);

@@ -66,7 +66,7 @@ const lists = {
     WHERE u.aff_quota <> coalesce(pot.balance, 0) OR u.aff_history_quota <> coalesce(earned.amount, 0) OR u.aff_quota > u.aff_history_quota`,
   wrongInvoices: wrongOrders,
   wrongAmounts: 'SELECT ref AS words FROM postings WHERE amount NOT BETWEEN 1 AND 1000000000000000',
-  // Less is right where it was reset. Hours are whole: a window may begin within one.
+  // Less use than the log has is right where a budget was reset. Hours are whole: a window may begin within one.
   wrongBudgets: `SELECT 'budget ' || budget_id || ': ' || used || ' > ' || settled AS words FROM (
       SELECT u.budget_id, u.used, (SELECT coalesce(sum(CASE b.unit WHEN 'money' THEN h.quota WHEN 'tokens' THEN h.tokens ELSE h.count END), 0)
         FROM usage_hours h WHERE h.hour_at >= u.window_at - u.window_at % 3600 AND (b.holder = 'site' OR h.user_id::text = b.subject)) AS settled

@@ -19,7 +19,7 @@ import { readsFor } from './known.ts';
 export interface AcknowledgedBatches {
   /** @throws when it cannot be kept; then the batch is not committed. */
   keep(mark: SeqMark, commands: readonly LedgerCommand[]): void;
-  /** It was not committed. */
+  /** Drops a mark whose transaction was not committed. */
   discard(mark: SeqMark): void;
   since(mark: SeqMark): readonly LedgerCommand[];
   /** Everything later than that was taken care of. */

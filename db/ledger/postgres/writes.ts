@@ -95,7 +95,7 @@ const insertInto = <Entry>(table: string, columns: readonly InsertColumn<Entry>[
 const insertPostings = insertInto<Posting>('postings', insertColumns('postings'));
 const insertLogs = insertInto<NumberedLog>('logs', insertColumns('logs', logAliases));
 
-/** Another node may add the same one. */
+/** Another node may add the same name. */
 const insertNames = statementOf<NewName>(
   'INSERT INTO names (user_id, id, kind, text, day) SELECT * FROM LISTS ON CONFLICT DO NOTHING',
   [
@@ -436,7 +436,7 @@ export function statementsFor(writes: Writes, totals: Totals, epoch: number): St
 
 function markStatements(marks: readonly Mark[]): Statement[] {
   const orders = marks.filter((mark) => mark.kind === 'order');
-  // Of two refunds of an order in one batch, the later says how much it is in all.
+  // Where a batch has two refunds of an order, the later one says how much it is in all.
   const refunds = new Map(marks.flatMap((mark) => (mark.kind === 'order_refund' ? [[mark.tradeNo, mark]] : [])));
   const invoices = marks.flatMap((mark) =>
     (mark.kind === 'order' || mark.kind === 'order_refund') && mark.invoice !== null ? [mark.invoice] : [],

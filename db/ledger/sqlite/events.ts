@@ -2,7 +2,7 @@
 import { type BalanceEvent, isOrderRefund } from '../../../server/billing/ledger/commands.ts';
 import type { Effects } from '../../../server/billing/ledger/core.ts';
 
-/** Of an account, after the command. */
+/** State of an account after the command. */
 export interface AccountAfter {
   /** `accounts.version`. */
   version(userId: number): number;

@@ -43,7 +43,7 @@ const maxRetryMs = 1000;
 const batchBusyMs = 10;
 /** The same where nothing is acknowledged before it is written, so that this thread can report why. */
 const fullBusyMs = 250;
-/** Another connection may write for as long before anybody is alarmed. */
+/** Another connection may write for so long before anybody is alarmed. */
 const longestBusyMs = 10_000;
 
 const done: LedgerResult = { status: 'done' };
@@ -168,7 +168,7 @@ export class JournaledStore {
     while (this.#waiting.length > 0) this.#applySlice();
   }
 
-  /** Nothing is acknowledged any more. @returns whether everything is in the tables. */
+  /** Acknowledges nothing any more. @returns whether everything is in the tables. */
   close(): boolean {
     this.#timer?.close();
     this.#giveUpFlushes();
@@ -192,7 +192,7 @@ export class JournaledStore {
     this.#store.commits(durable, busyMs);
   }
 
-  /** Another end of a request that waits: only the tables say what it means. */
+  /** A request that waits has another end: only the tables say what it means. */
   #repeats(kept: readonly LedgerCommand[]): boolean {
     let ends = 0;
     const refs = new Set<string>();

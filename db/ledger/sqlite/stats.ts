@@ -65,7 +65,7 @@ export function ledgerStats(raw: RawDatabase) {
         LEFT JOIN (SELECT credit AS id, sum(amount) AS amount FROM postings WHERE kind = 'reward' GROUP BY 1) earned ON earned.id = -1000 - u.id
         WHERE u.aff_quota <> coalesce(pot.balance, 0) OR u.aff_history_quota <> coalesce(earned.amount, 0) OR u.aff_quota > u.aff_history_quota`),
     budgets: number('SELECT count(*) FROM budget_use'),
-    // Less is right where it was reset. Hours are whole: a window may begin within one.
+    // Less use than the log has is right where a budget was reset. Hours are whole: a window may begin within one.
     wrongBudgets: words(
       `SELECT 'budget ' || budget_id || ': ' || used || ' > ' || settled FROM (
         SELECT u.budget_id, u.used, (SELECT coalesce(sum(CASE b.unit WHEN 'money' THEN h.quota WHEN 'tokens' THEN h.tokens ELSE h.count END), 0)

@@ -36,7 +36,7 @@ export interface ReserveOptions {
   readonly max?: number;
   /** What the key's budgets are to have for it besides. */
   readonly budget?: number;
-  /** Of the key; absent or null = no budget bounds it. */
+  /** Limits of the key; absent or null = no budget bounds it. */
   readonly limits?: TokenLimits | null;
   /** Whose budgets have to have it besides, in quota what `budget` says; absent or null = nobody's. */
   readonly holders?: readonly BudgetedHolder[] | null;
@@ -77,7 +77,7 @@ export interface Spent {
   /** What the key's budgets held of it. */
   readonly budget?: number;
   readonly selfUse?: boolean;
-  /** It has ended with that. */
+  /** The open request, which ends with this settlement. */
   readonly open?: OpenRequest;
   /** Nothing was used. */
   readonly failed?: boolean;
@@ -252,7 +252,7 @@ export class Account implements Owner {
     });
   }
 
-  /** Nobody who came before still waits for it. A hint without the lock. */
+  /** Whether nobody who came before still waits for it. A hint without the lock. */
   isFirst(line: Line, ticket: number): boolean {
     return line === 'key' ? isFirstOf(this.key, keyLine, ticket) : isFirstOf(this.balance, userLine, ticket);
   }
@@ -602,7 +602,7 @@ export class Account implements Owner {
   }
 }
 
-/** Of several that have too little the one that is there again last. */
+/** Of several holders that have too little, returns the one whose quota comes back last. */
 function shortageOf(
   holders: readonly BudgetedHolder[],
   need: BudgetNeed,

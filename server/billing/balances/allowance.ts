@@ -27,7 +27,7 @@ export function allowanceOf({ most, paidIn, overrun, nodes }: AllowanceTerms): n
   return Math.floor(Math.max(0, Math.min(most, paidIn)) / Math.max(1, nodes));
 }
 
-/** Of one user, as `UserSlot` has them: the balance less what was charged, and sums over what is open. */
+/** Totals of one user as `UserSlot` has them: the balance less what was charged, and sums over what is open. */
 export interface Totals {
   readonly balance: number;
   readonly held: number;

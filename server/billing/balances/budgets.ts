@@ -43,7 +43,7 @@ export interface BudgetNeed {
   readonly tokens: number;
 }
 
-/** Of one unit, by its place. */
+/** The need in one unit, by the unit's place. */
 const needIn = ({ money, requests, tokens }: BudgetNeed, unit: number): number =>
   amountIn(unit, money, requests, tokens);
 
@@ -119,7 +119,7 @@ export class BudgetedHolder {
   readonly stripe: number;
   private readonly cells: Float64Array;
   private readonly bounds: readonly Bound[];
-  /** Of each request by itself. */
+  /** Budgets that bound each request by itself. */
   private readonly perRequest: readonly BudgetSnapshot[];
 
   constructor(
@@ -150,7 +150,7 @@ export class BudgetedHolder {
     return least;
   }
 
-  /** Of those with too little the one that is there again last; null = none has. Exact under the lock. */
+  /** Of those with too little, returns the one whose quota comes back last; null = none has too little. Exact under the lock. */
   shortage(need: BudgetNeed, now: number, held = true): HolderShortage | null {
     let found: HolderShortage | null = null;
     for (const bound of this.bounds) {
@@ -330,7 +330,7 @@ export interface BudgetCaller {
   readonly userId: number;
   /** The user's own. */
   readonly userGroup: string;
-  /** Of the key; absent = it has none. */
+  /** Labels of the key; absent = it has none. */
   readonly labels?: readonly string[] | undefined;
   /** For whom the request is made, '' = it does not say; absent = not known here. */
   readonly endUser?: string | undefined;

@@ -5,7 +5,7 @@
 import { budgetUnits } from '../../contract/budgets.ts';
 import { holderCells, holderStripe, type Memory } from './shared-memory.ts';
 
-/** Of a block: 2,048 slots, 64 to a way, so that all ways of a set are under one lock. */
+/** Cells of a block: 2,048 slots, 64 to a way, so that all ways of a set are under one lock. */
 export const blockCells = 1 << 16;
 export const blocks = 24;
 const setsInRow = 64;

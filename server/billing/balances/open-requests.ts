@@ -13,7 +13,7 @@ export const Row = {
   held: 1,
   maxCost: 2,
   budgetHeld: 3,
-  /** Of the settlement that was sent, -1 = nothing was used. */
+  /** Amount of the settlement that was sent, -1 = nothing was used. */
   charged: 4,
   /** 1 = counted among those under way of its token. */
   tokenRuns: 5,

@@ -64,9 +64,9 @@ const spins = 200;
 const sleepMs = 1;
 
 export const userStripe = (slot: number): number => (slot >>> 4) & (stripes - 1);
-/** Of a slot of those who have budgets. */
+/** Cells of the slot of a holder of budgets. */
 export const holderCells = 32;
-/** Of those who have budgets. */
+/** Lock of a holder of budgets. */
 export const holderStripe = (slot: number): number => stripes + ((slot >>> 5) & (holderStripes - 1));
 export const groupStripe = (slot: number): number => groupsFrom + ((slot >>> 4) & (groupStripes - 1));
 

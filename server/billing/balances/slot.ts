@@ -72,14 +72,13 @@ export interface SlotIndexes {
   readonly users: readonly number[];
   readonly tokens: readonly number[];
   readonly groups: readonly (readonly [name: string, place: number])[];
-  /** Of those who have budgets, by `holderKey`; absent = nobody has. */
+  /** Slots of holders of budgets, by `holderKey`; absent = nobody has a budget. */
   readonly holders?: readonly (readonly [key: string, place: number])[];
 }
 
-/** Of one budget. */
+/** A budget with the slot of its holder. */
 export interface BudgetPlace {
   readonly id: number;
-  /** Of its holder. */
   readonly slot: number;
   readonly window: number;
   readonly unit: number;
@@ -239,7 +238,7 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
     if (slot === 0) return;
     const stripe = holderStripe(slot);
     if (!memory.tryLock(stripe, timeoutMs)) return void timers.set(() => countEndUser(event), timeoutMs);
-    // Another one may have taken his slot meanwhile.
+    // Another user may have taken the slot meanwhile.
     for (const window of table.known(event.tokenId, event.name) === slot ? windows : []) {
       const began = memory.get(slot + HolderSlot.starts + window);
       if (event.at >= began) addUse(memory, slot, { window, unit: 0 }, began, event.delta);

@@ -22,7 +22,7 @@ export class LeaseMoves {
   readonly #deps: LeaseMovesDeps;
   #epoch = 0;
   #outgoing: LeaseMove[] = [];
-  /** Of the acquisitions in `#outgoing`, in their order. */
+  /** Replies to the acquisitions in `#outgoing`, in their order. */
   #replies: Reply[] = [];
   /** When the pending transaction began; null = none is pending. */
   #movingSince: number | null = null;

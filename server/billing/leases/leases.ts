@@ -106,7 +106,7 @@ interface Line {
   /** One acquisition at a time for each account. */
   isRequesting: boolean;
   recalledAt: number;
-  /** Of the last recall. */
+  /** Number of the last recall. */
   mark: number;
   /** Nodes that have answered since the recall. */
   readonly responses: Set<number>;
@@ -133,7 +133,7 @@ export class Leases {
   readonly #moves: LeaseMoves;
   /** By account. */
   readonly #lines = new Map<number, Line>();
-  /** Of the last recall. */
+  /** Number of the last recall. */
   #mark = 0;
 
   constructor(deps: LeaseDeps) {

@@ -234,9 +234,9 @@ export const orderRefundRef = (tradeNo: string, refunded: number): string => `${
 export const isOrderRefund = (ref: string): boolean => ref.startsWith(orderRefunds);
 export const rewardRef = (inviteeId: number): string => `invite:${inviteeId}`;
 export const refundRef = (of: string): string => `refund:${of}`;
-/** Of what a node's own settlement adds to one that was made for it. */
+/** Reference of the part that a node's own settlement adds to one that was made for it. */
 export const finalRef = (ref: string): string => `${ref}#final`;
-/** Of the posting that goes with another one. */
+/** Reference of the posting that goes with another one. */
 export const pairedRef = (ref: string, kind: PostingKind): string => `${kind}:${ref}`;
 
 export type LedgerCommand =
@@ -305,7 +305,7 @@ export interface EndUserEvent {
   readonly tokenId: number;
   /** '' = the request named nobody. */
   readonly name: string;
-  /** Of the settlement: epoch seconds. */
+  /** Time of the settlement, epoch seconds. */
   readonly at: number;
   /** Signed quota. */
   readonly delta: number;
@@ -320,7 +320,7 @@ export interface LeaseOrder {
   readonly tokenId: number;
   /** The balance is left alone. */
   readonly house: boolean;
-  /** Of this budget, in its unit, and of nothing else; absent = of the balance and the key's limit. */
+  /** The budget that is leased, in its unit, and nothing else; absent = the balance and the key's limit are. */
   readonly budget?: number;
   /** Quota beyond what lies here: of the first who waits, and of all. */
   readonly more: number;

@@ -118,7 +118,7 @@ function readClaudeCode(found: Found, headers: ClientHeaders): void {
   put(found, 'subagent', type === undefined ? id : `${type} ${id}`);
 }
 
-/** Of a helper, the thread is another one than its conversation. */
+/** A helper's thread is another one than its conversation. */
 function readCodex(found: Found, headers: ClientHeaders): void {
   const turn = structureIn(headers['x-codex-turn-metadata']);
   const thread = headers['thread-id'] ?? turn?.thread_id;

@@ -104,7 +104,7 @@ export interface Order {
 export interface Principal {
   readonly user: UserSnapshot;
   readonly token: TokenSnapshot | null;
-  /** Of the key that was presented; '' = none was. */
+  /** HMAC of the key that was presented; '' = none was. */
   readonly keyHmac: string;
   readonly group: string;
   /** Set where the key has several, in the order in which they are tried; `group` is the first of them. */

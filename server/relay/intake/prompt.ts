@@ -12,9 +12,9 @@ export interface MediaBound {
   readonly units: number;
   /** Tokens at most, by what they may be priced as. */
   readonly media: Readonly<Partial<Record<MediaBucket, number>>>;
-  /** Of these what pictures take that are known to be small. */
+  /** Tokens among them of pictures that are known to be small. */
   readonly small: number;
-  /** It names or carries what may be as long as all that the model reads. */
+  /** It names or carries files that may be as long as the model's whole context. */
   readonly files: boolean;
 }
 
@@ -150,7 +150,7 @@ const longerCache = (one: CacheTtl, other: CacheTtl): CacheTtl =>
 /** An id that no dialect takes is replaced by one of this length. */
 const plainId = /^[\w-]+$/;
 const replacedId = 'call_27k1wwwhf13t9';
-/** Of no language: one word of small and capital letters and digits. */
+/** A word of no language: small and capital letters and digits. */
 const byRandom = /^(?=[^\s]*\d)(?=[^\s]*[a-z])(?=[^\s]*[A-Z])[\w+/=.:|-]+$/;
 
 class PromptReader implements Prompt {

@@ -30,7 +30,7 @@ interface LoadItemsFrom {
   readonly bodyLimit: number;
   /** Who says how much memory the body takes; absent = nobody asks. */
   readonly holder?: BodyHolder | undefined;
-  /** Of the body as it came, in bytes. */
+  /** Bytes of the body as it came. */
   readonly received: number;
 }
 

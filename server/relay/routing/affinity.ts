@@ -74,7 +74,7 @@ const againMs = lifetimeMs / 3;
 const writtenAgainMs = 24 * 3_600_000;
 /** Owners are written together. */
 const togetherMs = 20;
-/** Another thread, or machine, may have an answer's owner on its way. */
+/** The report that an answer has an owner may be on its way from another thread or machine. */
 const inTransitMs = 250;
 /** The upstream chooses them; relays put what they need to know into theirs. */
 const maxIdUnits = 2048;

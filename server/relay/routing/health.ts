@@ -34,7 +34,7 @@ export interface HealthDeps {
 const failuresToEject = 5;
 /** A broken stream reaches its client, since no other channel could be tried any more: it counts for more than one failure. */
 const brokenStream = 2;
-/** Of the last outcomes, the latest count most: what fails so often is no use even if it never fails in a row. */
+/** Share of the last outcomes, the latest of which count most: a channel that fails so often is of no use even if it never fails in a row. */
 const shareToEject = 0.5;
 const latestCounts = 0.1;
 /** What is left of a share after some sixteen answers says nothing any more. */
@@ -87,7 +87,7 @@ interface Ejectable {
   probingUntil: number;
   /** It was tried after its ejection. */
   wasTried: boolean;
-  /** Of failures among the last outcomes, 0 to 1. */
+  /** Share of failures among the last outcomes, 0 to 1. */
   share: number;
   /** Since when failures are counted, where a rule of the channel counts them. */
   since: number;
@@ -138,7 +138,7 @@ export const callerOf = ({ user: { id, role } }: { readonly user: Pick<UserSnaps
 /** Stands for whatever model of the channel does best. */
 export type ModelOrAny = string | null;
 
-/** Of `PairReport`. */
+/** Numbers of a `PairReport`. */
 export const pairMembers = 6;
 const idBase = 2 ** 32;
 const keyMix = 0x9e3779b1;
@@ -147,7 +147,7 @@ export class Health {
   private readonly hosts = new Map<number, Host>();
   /** By channel and hash of the upstream's model; and keys at one model, of which `ejectedUntil` and `waitUntil` are used alone. */
   private readonly pairs = new Pairs(maxPairs);
-  /** Of all hosts, and where there is room in it. */
+  /** Recent outcomes of all hosts, and where there is room. */
   private lately = new Int32Array(0);
   private latelyUsed = 0;
   private readonly latelyFree: number[] = [];
@@ -730,7 +730,7 @@ export class Health {
   }
 }
 
-/** Of the model's name at the upstream: several names may lead to one model. */
+/** Hash of the model's name at the upstream: several names may lead to one model. */
 const hashOf = ({ modelMapping }: ChannelSnapshot, model: string): number =>
   Bun.hash.xxHash32(mapModel(modelMapping, model));
 
@@ -739,7 +739,7 @@ const limitId = (channelId: number, hash: number, keyIndex: number): number =>
   channelId * idBase + ((hash ^ Math.imul(keyIndex + 1, keyMix)) >>> 0);
 const channelOf = (id: number): number => Math.floor(id / idBase);
 
-/** Of a monotonic clock that begins with the process; 0 = never. */
+/** Seconds of a monotonic clock that begins with the process; 0 = never. */
 const secondOf = (now: number): number => Math.floor(now / 1000) + 1;
 
 /** Nothing of it waits or is being proved: most channels, most of the time. */

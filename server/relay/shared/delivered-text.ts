@@ -85,7 +85,7 @@ const thinnestVideo = 16_000;
 const pageTokens = 258;
 /** As of words: a token for each so many bytes. */
 const bytesPerToken = 4;
-/** Of what lies elsewhere the length is not known. */
+/** Seconds of a sound that lies elsewhere: its length is not known. */
 const unseenSeconds = 8;
 
 function fileTokensOf({ source }: Extract<DeliveredPart, { type: 'file' }>): number {

@@ -8,7 +8,7 @@ export function shortage(remain: number, need: number, details: MoneyDetails): E
   return { remain: left, need: needed };
 }
 
-/** Of a budget: money as the site shows it, else numbers. */
+/** The refusal of a budget: money as the site shows it, else numbers. */
 export function budgetRefusal(
   { holder, unit, remain, need, seconds, resets }: HolderShortage,
   details: MoneyDetails,

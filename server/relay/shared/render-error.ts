@@ -198,7 +198,7 @@ export interface Refused {
   readonly clientError: ClientError;
   /** Seconds after which another try makes sense. */
   readonly retryAfter: number | null;
-  /** Of the reader; null = both, for what is stored. */
+  /** Language of the reader; null = both, for what is stored. */
   readonly language: Language | null;
   /** Programs may sign in, and read which budget is used up. */
   readonly showsBudgets: boolean;

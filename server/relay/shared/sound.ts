@@ -30,7 +30,7 @@ export class Sound {
   private form = unnamed;
   /** The answer did not say it. */
   private isAsked = false;
-  /** Of so many bytes. */
+  /** Seconds of so many bytes, measured last. */
   private measured = { bytes: 0, seconds: 0 };
 
   /** @param named by the answer. @param asked for by the client: it holds where the answer names none. */

@@ -15,7 +15,7 @@ export interface Distribution {
   sum: number;
 }
 
-/** Of one model at one channel for one operation. */
+/** Counters of one model at one channel for one operation. */
 export interface Series {
   readonly model: string;
   /** 0 = no channel was called. */

@@ -42,7 +42,7 @@ export interface RelaySettings extends OperatorSettings {
   /** Quota by which all that a user's open requests may cost goes beyond the balance at most; 0 = not at all. */
   readonly allowance: number;
   readonly logConsumption: boolean;
-  /** Of upstreams' errors, lower case: their key is in trouble whatever the status. */
+  /** Words of upstreams' errors, lower case: their key is in trouble whatever the status. */
   readonly disableKeywords: readonly string[];
   /** Lower case; empty = no check. */
   readonly blockedWords: readonly string[];
@@ -67,7 +67,7 @@ export interface RelaySettings extends OperatorSettings {
   readonly quotaPerUnit: number;
   /** Whole answers carry headers that say what they cost. */
   readonly showCost: boolean;
-  /** Of all requests of a group together. */
+  /** Limits of all requests of a group together. */
   readonly groupLimits: ReadonlyMap<string, RateLimits>;
   /** null = no rule. */
   readonly modelRequests: ModelRequestRule | null;

@@ -83,7 +83,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
   const users = new Map<number, UserSnapshot>();
   const tokens = new Map<number, TokenSnapshot>();
   const hmacs = new Map<string, TokenSnapshot>();
-  /** Of a snapshot that is still to come. */
+  /** Rows of a snapshot that is still to come. */
   let prepared: { readonly users: UserRow[]; readonly tokens: TokenRow[] } | null = null;
   const channels = new CandidateIndex<ChannelSnapshot>();
   const plans = new RoutePlans();

@@ -16,7 +16,7 @@ const countName = /(?:tokens?|count|units|requests)$/i;
 /** A count below zero, with a fraction, or of eight digits and more. */
 const suspicious = /(?:tokens?|count|units|requests)"\s{0,8}:\s{0,8}"?(?:-|\d{8}|\d{1,7}[.e])/i;
 const deepest = 6;
-/** Of one container. No upstream counts so many: the place of each is looked for. */
+/** Edits of one container at most. No upstream counts so many: the place of each is looked for. */
 const mostEdits = 64;
 
 /** Words are no counts. */

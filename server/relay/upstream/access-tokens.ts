@@ -35,7 +35,7 @@ export function createAccessTokens(deps: {
   };
 }
 
-/** Of a seller that is well and knows the key, these say that it cannot sell now: too early, too fast. */
+/** Statuses of a seller that is well and knows the key, and cannot sell now: too early, too fast. */
 const passing: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**

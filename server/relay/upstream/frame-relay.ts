@@ -43,7 +43,7 @@ export abstract class FrameRelay {
   /** Bytes of all frames. */
   receivedBytes = 0;
 
-  /** Of our reader, in words that have gone out already; null = none. */
+  /** Defect of our reader, in words that have gone out already; null = none. */
   defect: { readonly error: unknown } | null = null;
 
   /** As it was before the last frame. */

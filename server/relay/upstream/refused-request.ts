@@ -9,7 +9,7 @@ import type { LearntMembers, Trial } from '../routing/learnt-members.ts';
 import { type UpstreamFailure, writtenIn } from '../shared/failure.ts';
 import type { Prepared } from './prepare.ts';
 
-/** Of requests that cannot be served as they are. */
+/** Statuses of requests that cannot be served as they are. */
 const statuses: ReadonlySet<number | null> = new Set([400, 422]);
 
 /** @returns null = the refusal stands. */
@@ -51,7 +51,7 @@ function betasOf({ call: { headers } }: Prepared, { anthropic_beta: listed }: Re
 /** Whether a name stands anywhere in what the caller wrote besides where members of that name stand. */
 function isWritten(name: string, { body, json, protocol, request }: ParsedRequest): boolean {
   const expected = membersCalled(name, protocol, body, request.headers);
-  // Of two members with one name the parsed body has the last alone; the text may have escapes that it has not.
+  // Where two members have one name the parsed body has the last alone; the text may have escapes that it has not.
   return [writtenIn({}, json?.text ?? '', request), writtenIn(body, '', request)].some(
     (text) => countWords(text.toLowerCase(), name.toLowerCase()) > expected,
   );

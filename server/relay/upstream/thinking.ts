@@ -46,7 +46,7 @@ export function hasHiddenThinking(reservation: Planned, requested: Requested, { 
   const target = requested.known;
   // A request may hide thinking that is usually visible.
   if (target.thoughtsVisible && thought) return false;
-  // Of a model that no row says to think, the thoughts are taken for what is seen of them.
+  // A model that no row says to think is charged for the thoughts that are seen.
   if (thought)
     return (
       (target !== unknownTarget && target.thinking !== 'none') ||

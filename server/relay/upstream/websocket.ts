@@ -4,7 +4,7 @@ import type { UpstreamCall } from './call.ts';
 
 export interface SocketDeps {
   readonly fetch: typeof fetch;
-  /** Of the channel; null = none. */
+  /** Proxy of the channel; null = none. */
   readonly proxy: string | null;
 }
 

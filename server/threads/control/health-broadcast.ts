@@ -55,7 +55,7 @@ function chunks(from: string, items: readonly Item[]): string[] {
 }
 
 export interface HealthBroadcast {
-  /** Of this machine's relays. */
+  /** Reports to other machines. @param healthReport of this machine's relays. */
   broadcast(healthReport: HealthReport): void;
   /** @returns null for its own messages, and for unreadable ones. */
   receive(payload: string): HealthReport | null;

@@ -18,7 +18,7 @@ export interface JobsDeps {
   readonly services: Services;
   readonly feed: Feed;
   readonly turns: JobLock;
-  /** Of the nodes that are gone; where there are several. */
+  /** Removes the nodes that are gone; where there are several. */
   readonly cleanupNodes: () => Promise<void>;
   /** Resolves when what was acknowledged can be read. */
   readonly fresh: () => Promise<boolean>;

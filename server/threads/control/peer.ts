@@ -20,9 +20,9 @@ export interface Peers {
 
 export interface PeersDeps {
   readonly database: PostgresDatabase;
-  /** Of this machine. */
+  /** Name of this machine. */
   readonly node: string;
-  /** Of this process. */
+  /** Id of this process. */
   readonly run: string;
   readonly timers: Timers;
   /** How far the change feed has been read, null = not begun. */

@@ -24,7 +24,7 @@ export interface ControlThreadDeps {
   readonly lost: (reason: string) => void;
   /** Another has taken its place. */
   readonly replaced: () => void;
-  /** It died too often. */
+  /** Called when it died too often. */
   readonly onFatal: (reason: string) => void;
   /** Absent = the time of this process. */
   readonly timers?: Timers;

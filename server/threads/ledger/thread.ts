@@ -39,13 +39,13 @@ export interface LedgerThread {
   slots(update: SlotsUpdate): void;
   /** This node was requested to stop. */
   readonly drained: Promise<void>;
-  /** It is about to end: the others see it. */
+  /** Announces that it is about to end. */
   leaving(): void;
   /** Called once, at once when it has happened already; the client fails before. */
   onDeath(listener: (reason: string) => void): void;
   /** The database is written and closed. @returns false when that takes too long. */
   leave(ms: number): Promise<boolean>;
-  /** It is opened again. */
+  /** Opens it again. */
   resume(ms: number): Promise<boolean>;
   /** Commands from here on, and those since it left, are for another process to write. */
   follow(send: (message: CommandMessage) => void): Pick<Remote, 'receive' | 'fail'>;

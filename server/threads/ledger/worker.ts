@@ -31,7 +31,7 @@ export interface LedgerStart {
   readonly follows: boolean;
   /** For the control thread's client. */
   readonly port: MessagePort;
-  /** Of this build. */
+  /** Version of this build. */
   readonly version: string;
 }
 

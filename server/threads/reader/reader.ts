@@ -49,7 +49,7 @@ export class Reader {
   #pending = new Map<number, Pending>();
   /** The one that the thread has; 0 = none. */
   #running = 0;
-  /** Of the one that runs. */
+  /** Time limit of the read that runs. */
   #limit: Timer | null = null;
   #idle: Timer | null = null;
 
@@ -117,7 +117,7 @@ export class Reader {
     this.#leave(message.id);
   }
 
-  /** Nothing stops a statement but the end of its thread: what waits behind it goes to the next. */
+  /** Only the end of its thread stops a statement: the reads behind it go to the next one. */
   #giveUp(id: number): void {
     this.#endThread();
     this.#fail(id, tooLong());

@@ -30,7 +30,7 @@ export interface RelayPool {
   taskResponded(answer: TaskCallAnswer): void;
   /** The thread that keeps tasks is gone. */
   tasksLost(): void;
-  /** Of each that answers, with its number. */
+  /** Figures of each thread that answers, with its number. */
   stats(): Promise<readonly { readonly thread: number; readonly stats: ThreadStats }[]>;
   /** All together. */
   status(): RelayStatus;

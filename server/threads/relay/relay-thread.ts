@@ -40,7 +40,7 @@ export class RelayThread {
   readonly #ready = Promise.withResolvers<number>();
   readonly #stopped = Promise.withResolvers<void>();
   #paused = Promise.withResolvers<void>();
-  /** Of changes that were sent and are not yet applied, in order. */
+  /** Changes that were sent and are not yet applied, in order. */
   readonly #applying: (() => void)[] = [];
   /** Why it was ended; null = it was not. */
   #endedFor: string | null = null;

@@ -58,7 +58,7 @@ export class RelayThreads implements RelayPool {
   /** Rows whose requests have all ended. */
   readonly #spareRows: number[] = [];
   readonly #nextDelay: () => number | null;
-  /** Of threads that are gone. */
+  /** Counts of threads that are gone. */
   readonly #past = { late: 0, rejected: 0 };
   readonly #stopWatch: () => void;
   /** Connections of all threads are descriptors of one process: one of them looks after these. */

@@ -3,7 +3,7 @@ import { ascii, extrapolated, tagLength, viewOf } from './bytes.ts';
 
 const flacRates = [0, 88_200, 176_400, 192_000, 8_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000] as const;
 
-/** Of the frame read last: one object for all, because a recording has a great many. */
+/** The frame read last: one object for all, because a recording has a great many. */
 const frame = { samples: 0, rate: 0 };
 
 /** A frame's head. @returns false when none begins here. Source: section 9.1. */
@@ -56,7 +56,7 @@ function streamInfo(bytes: Uint8Array, at: number): { readonly rate: number; rea
   };
 }
 
-/** Of the time of all other frames. */
+/** Part of the time of all other frames. */
 const chanceShare = 1 / 16;
 
 /** Seconds of all frames. A decoder takes the rate of the frame; where that and the first block differ, the lower one counts. */

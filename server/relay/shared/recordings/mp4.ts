@@ -272,7 +272,7 @@ class Mp4Reader {
 
   /** Sound that a track holds; nothing = no sound. */
   describe(track: Mp4Track): void {
-    // Of a film's track only what names a codec of sound is heard.
+    // A film's track counts only where it names a codec of sound.
     const isSound = track.isSound || !track.isOther;
     for (const { at, end } of track.descriptions)
       for (let next = at + 8; next + 16 <= end; ) {
