@@ -67,7 +67,7 @@ export async function budgets({ seed, full }: PartOrder): Promise<readonly Goal[
     serveFlags: ['--relays', '2'],
   });
   try {
-    const { root, balancer } = cluster;
+    const { balancer } = cluster;
     const accounts: readonly Account[] = await Promise.all(
       cluster.accounts.map(async (account) =>
         account.name === 'label' ? { ...account, ...(await labelledKey(cluster, account)) } : account,
