@@ -114,7 +114,7 @@ test('the way out leads to the login under the path', async () => {
   await page.waitForURL('**/ai/login**');
 });
 
-test('nothing was asked for beside the path, and nothing failed', () => {
+test('no request left the path, and none failed', () => {
   expect(outside).toEqual([]);
   expect(stage.complaints.filter((one) => !one.includes('401'))).toEqual([]);
 });

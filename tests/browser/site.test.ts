@@ -225,7 +225,7 @@ test('where addresses are checked the form wants a code, and asks for one every 
   await guest.close();
 });
 
-test('nothing is sent before the bot check is done', async () => {
+test('the form is not sent before the bot check is done', async () => {
   const guest = await inside.guest();
   const calls: string[] = [];
   guest.on('request', (request) => {

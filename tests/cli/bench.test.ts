@@ -244,7 +244,7 @@ test('the goals and what became of them', () => {
   expect(timesFloor(table)).toBeCloseTo(2.81, 3);
 });
 
-test('where the machine reports nothing a goal is unknown, and what was not measured has none', () => {
+test('a goal is unknown where the machine reports nothing, and unmeasured goals have none', () => {
   const dark = { 'c=64': { [floor]: row(null), [gateway]: row(null) } };
   const silent = { ...extras, idle: null };
   expect(goalsOf(dark, null, true).map(verdictOf)).toEqual(['unknown']);

@@ -170,7 +170,7 @@ test('later changes of a file keep its backup from being put back, unless they a
   expect(backup.undo(false)).toEqual([]);
 });
 
-test('who is signed in has no key in a file: Claude Code, Codex and opencode ask the command for it', () => {
+test('signed-in programs get no key in a file: Claude Code, Codex and opencode ask the command for it', () => {
   const patches = agents.filter(({ asksCommand }) => asksCommand === true).flatMap((agent) => patchesOf(agent, asked));
   expect(JSON.stringify(patches.map(({ set }) => set))).not.toContain('TOKEN');
   const [claude, codex, opencode, plugin] = patches;
@@ -300,7 +300,7 @@ test('folders that were made are gone again, unless there is something in them',
   expect([existsSync(join(home, '.config/opencode')), existsSync(join(home, '.config/mine'))]).toEqual([false, true]);
 });
 
-test('nothing is put back through a link that was set since, nor over a folder', async () => {
+test('a restore writes through no link that was set since, and over no folder', async () => {
   const outside = mkdtempSync(join(tmpdir(), 'outside-'));
   const path = put('.codex/config.toml', existing.toml);
   await write(patchNamed('~/.codex/config.toml'));

@@ -59,7 +59,7 @@ test('administrator, access token, API key and file come from the environment; t
   expect(dump()).toEqual(before);
 });
 
-test('nothing in the environment: nothing is opened', async () => {
+test('an empty environment opens nothing', async () => {
   expect(await begin({})).toEqual([]);
   await expect(runner.run(['token', 'get', '1'])).rejects.toMatchObject({ code: 'not_found' });
 });

@@ -522,7 +522,7 @@ test('a group that came with a plan ends with it, and those whose earlier group 
   ]);
 });
 
-test('who had notices by a way that is not here gets them by mail, and can save settings; secrets of webhooks are sealed', async () => {
+test('users with notices by an unknown way get them by mail, and can save settings; secrets of webhooks are sealed', async () => {
   const setting = (value: object) => ({ setting: JSON.stringify(value) });
   const report = await moveIn({
     users: [
@@ -562,7 +562,7 @@ test('who had notices by a way that is not here gets them by mail, and can save 
   ]);
 });
 
-test('who had no password at the source is not taken for one who has', async () => {
+test('a user without a password at the source is not taken for one who has one', async () => {
   await moveIn({ users: [user(1, 'root'), user(2, 'code', { password: '' }), user(3, 'pass')] });
   const raw = new BetterSqlite(join(dir, 'data', 'gateway.db'));
   const rows = raw.prepare('SELECT username, password_made FROM users ORDER BY id').all();
@@ -574,7 +574,7 @@ test('who had no password at the source is not taken for one who has', async () 
   ]);
 });
 
-test('nothing is written before the plan is confirmed', async () => {
+test('an import writes nothing before its plan is confirmed', async () => {
   const file = fileOf(site({ checkins: [{ id: 1, user_id: 1 }] }));
   await expect(runner.run(['import', 'new-api', file])).rejects.toMatchObject({ code: 'input_needed' });
   expect(await runner.json(['user', 'list'])).toEqual([]);

@@ -59,7 +59,7 @@ const together = async (response: Response): Promise<Response> =>
   new Response(await response.arrayBuffer(), { status: response.status, headers: response.headers });
 const isStream = ({ url }: Request): boolean => url.includes('pieces=');
 
-test('where nothing is wrong, nothing is found', async () => {
+test('a sound site yields no findings', async () => {
   expect(await look({})).toEqual([]);
 });
 

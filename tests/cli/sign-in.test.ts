@@ -171,7 +171,7 @@ test('a token for a program that keeps it is asked for each time, and others get
   await expect(longToken(env, 'nowhere', url)).rejects.toMatchObject({ code: 'signed_out' });
 });
 
-test('where the next token cannot be kept no refresh token is spent, and the one that is there serves until its end', async () => {
+test('without room for the next token no refresh token is spent, and the present one serves until its end', async () => {
   replies = [issued('a2', 'r2')];
   await store(2);
   mkdirSync(`${file()}.new`);
@@ -218,7 +218,7 @@ test('one process at a time removes an abandoned lock, and one that was killed d
   expect([done, existsSync(lock), existsSync(`${lock}.turn`)]).toEqual([true, false, false]);
 });
 
-test('who stood still until the lock went to another leaves it to that one', async () => {
+test('a process that stood still until the lock went to another leaves it to that one', async () => {
   const lock = join(folder(), 'sign-in-work.json.lock');
   await locked(env, 'work', async () => writeFileSync(lock, '1 of another'));
   expect(readFileSync(lock, 'utf8')).toBe('1 of another');

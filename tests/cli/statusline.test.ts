@@ -105,7 +105,7 @@ test('the line is asked for with the key that the agent has, else as whoever is 
   expect(asked).toEqual(['GET /api/usage/token/ Bearer gas_a', 'GET /api/usage/token/ Bearer sk-b']);
 });
 
-test('who is signed out, and whose site is away, reads so in the line', async () => {
+test('the line says that a user is signed out, or that the site is away', async () => {
   expect(await shown()).toBe('Signed out: run gateway login URL');
   await signedIn();
   status = 401;

@@ -73,7 +73,7 @@ test('channels and models stand in one table each, with figures or a dash', () =
   expect(topLines(top, context('zh'), money, 200)[1]).toContain('失败');
 });
 
-test('where a line is short, figures of the hour go before those of the minute, and success stays to the last', () => {
+test('a short line shows figures of the hour before those of the minute, and keeps success to the last', () => {
   const heads = (room: number): string => topLines(top, context('en'), money, room)[0] ?? '';
   const widths = Array.from({ length: 130 }, (_, at) => 140 - at);
   const gone = (name: string): number => widths.find((room) => !heads(room).toLowerCase().includes(name)) ?? 0;

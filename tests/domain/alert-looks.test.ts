@@ -82,7 +82,7 @@ test('a channel whose real requests fail is reported with the upstream’s words
   ]);
 });
 
-test('words that others wrote are cut at 300 characters', () => {
+test('others’ words are cut at 300 characters', () => {
   const long = 'x'.repeat(400);
   const storage = { ...healthyStorage, ok: false, reason: long };
   expect(conditions.commits_late(details({ storage }))[0]?.values.reason).toBe('x'.repeat(300));

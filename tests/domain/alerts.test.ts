@@ -310,7 +310,7 @@ test.each([
   expect(alerts.filter(({ kind }) => kind === 'budget_used').map((one) => one.text)).toEqual([text]);
 });
 
-test('nothing secret is inside, and nothing is stored readable', async () => {
+test('alerts hold no secret, and none is stored readable', async () => {
   await everyTarget();
   await everyTrouble();
   await check(2);

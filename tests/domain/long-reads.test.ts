@@ -89,7 +89,7 @@ test('sums of the log are read by the reader alone, and pages are not', async ()
   expect(prepare.mock.calls.filter(([text]) => isSum(text))).toEqual([]);
 });
 
-test('who waits for a reader that ends is told', async () => {
+test('a read that waits is told when its reader ends', async () => {
   const { reader, threads } = standIns();
   const reads = Promise.allSettled(['one', 'two'].map((text) => reader.read(text, [])));
   reader.end();
@@ -119,7 +119,7 @@ test('a read that takes half a minute is given up with words, and those behind i
   expect(await behind).toEqual([{ n: 1 }]);
 });
 
-test('who came half a minute ago and is not read yet is told, and disturbs nobody who is', async () => {
+test('a read that waited half a minute is told, and disturbs no other', async () => {
   const { threads, reader } = standIns();
   const first = reader.read('first', []);
   time.jump(20_000);

@@ -21,7 +21,7 @@ test.each(ours)('%s is recognised by its text, and shown in both languages', (co
   expect(chinese.includes('51000')).toBe(text.includes('51000'));
 });
 
-test('words of other programs stay as they are, behind their meaning', () => {
+test('messages of other programs stay as they are, behind their meaning', () => {
   const failure = failureOf('connect ECONNREFUSED {detail} $1');
   expect(failure).toEqual({ code: 'storage', params: { detail: 'connect ECONNREFUSED {detail} $1' } });
   expect(['zh', 'en'].map((language) => failure && failureIn(failure, language as 'zh'))).toEqual([

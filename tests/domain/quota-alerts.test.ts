@@ -62,7 +62,7 @@ test('below the threshold a spender gets one message in two hours, from all proc
   expect(sent).toHaveLength(2);
 });
 
-test('who has enough, spends nothing, or is banned is left in peace', async () => {
+test('users who have enough, spend nothing, or are banned get no mail', async () => {
   await check();
   await gateway.option('QuotaRemindThreshold', '400');
   await spend('a');
@@ -99,7 +99,7 @@ test('a user who spent at the end of one hour gets the message at the beginning 
   expect(sent.map(({ id }) => id)).toEqual([gateway.userId]);
 });
 
-test('who spent two hours ago is not asked after any more', async () => {
+test('users who spent two hours ago are not looked at any more', async () => {
   clock = Date.UTC(2026, 0, 1, 10, 59, 50);
   await spend('a');
   clock = Date.UTC(2026, 0, 1, 12, 0, 10);

@@ -53,7 +53,7 @@ test('the last minute has attempts by channel, requests by model and key, and re
   expect(found.keys).toMatchObject([{ id: 7, name: 'laptop', user: 'mira', count: 3, failed: 1, charge: 10 }]);
 });
 
-test('where more ended than is read, the figures say how many seconds they are about', async () => {
+test('figures over more requests than are read say how many seconds they are about', async () => {
   const rows = Array.from(
     { length: 2100 },
     (_, n) => `(${second - Math.floor(n / 500)}, 2, 1, 'm', 1, 1, '{}', 'completed')`,

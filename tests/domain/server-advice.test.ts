@@ -42,7 +42,7 @@ const saidOf = (details: Partial<ServerStatus>) =>
     .filter(({ result }) => result !== 'ok')
     .map(({ check, result, detail, fix }) => ({ check, result, detail, hasFix: fix !== '' }));
 
-test('nothing is wrong with a server that is well', () => {
+test('a sound server gets no advice', () => {
   expect(saidOf({})).toEqual([]);
   expect(serverWarnings(well, 'en').map(({ check }) => check)).toEqual([
     'durability',

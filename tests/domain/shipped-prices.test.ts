@@ -101,7 +101,7 @@ test('what others pay changes only when somebody agrees: of each map, each new p
   });
 });
 
-test('where nobody else pays, changed figures hold at once', () => {
+test('changed figures hold at once where nobody else pays', () => {
   const { maps, kept } = follow(moved, true);
   expect(maps).toMatchObject({ ...moved, ModelRatio: { ...site.ModelRatio, old: 1.5 } });
   expect(kept).toEqual({});

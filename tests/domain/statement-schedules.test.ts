@@ -326,7 +326,7 @@ test('users plan their own to their own address, administrators anybody’s to a
   expect(sent.map(({ to }) => to).sort()).toEqual(['ann@site.example', 'books@else.example']);
 });
 
-test('who planned a mail, changed it and ended it is in the audit trail, and so is a buyer whom somebody else named', async () => {
+test('planning, changing and ending a mail is in the audit trail, and so is naming another’s buyer', async () => {
   const { data } = await plan({ user: ann.id, email: 'books@elsewhere.example' }, root);
   const path = `/api/statement/schedule/${data.id}`;
   await api.send('PUT', path, { paused: true }, ann.headers);
@@ -348,7 +348,7 @@ test('who planned a mail, changed it and ended it is in the audit trail, and so 
   ]);
 });
 
-test('who lost his rights, or is disabled, gets and sends nothing more', async () => {
+test('a planner without rights, or a disabled one, gets and sends nothing more', async () => {
   const dan = await api.addUser('dan', 10);
   await plan({ user: ann.id, email: 'books@else.example' }, dan.headers);
   await plan({});

@@ -210,7 +210,7 @@ test('two nodes that are set up at the same moment have one administrator', asyn
   expect(await rowsOf(database, 'SELECT id FROM users WHERE role = 100')).toHaveLength(1);
 });
 
-test('nothing of it can be read in the database, and what is over is thrown away', async () => {
+test('short-lived values are unreadable in the database, and expired ones are thrown away', async () => {
   const [first] = await twoNodes(mail);
   await first.setup.run(root);
   await first.setup.shareCode();

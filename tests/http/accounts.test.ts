@@ -184,7 +184,7 @@ test('a lost password comes back by mail, once, and every credential ends', asyn
   expect(again.body.message).toBe('重置链接非法或已过期');
 });
 
-test('without a mail server or an address for links no letter is promised', async () => {
+test('a letter is promised only with a mail server and an address for links', async () => {
   await set('ServerAddress', '');
   expect((await api.send('GET', '/api/reset_password?email=a@b.example')).body.message).toBe('请先填写服务器地址');
   await set('SMTPServer', '');

@@ -74,7 +74,7 @@ test.each([
   await expect(gateway.option('budgets.new_key', text)).rejects.toMatchObject({ code: 'option_invalid' });
 });
 
-test('where the money of the option is finer than the site counts, no key and no user is made without its budgets', async () => {
+test('a budget finer than the site counts makes no key and no user', async () => {
   const owner = await member('mira');
   await gateway.option('budgets.new_key', 'day 0.5usd');
   await gateway.option('budgets.new_user', 'day 0.5usd');
@@ -85,7 +85,7 @@ test('where the money of the option is finer than the site counts, no key and no
   expect(await gateway.services.users.count()).toBe(2);
 });
 
-test('where the budgets of a new key or user cannot be written, neither is made, and the name of the user stays free', async () => {
+test('a failed write of first budgets makes neither key nor user, and the name stays free', async () => {
   const owner = await member('mira');
   await gateway.option('budgets.new_key', 'month 20usd\nday 1000');
   await gateway.option('budgets.new_user', 'month 20usd\nday 1000');
@@ -106,7 +106,7 @@ test('where the budgets of a new key or user cannot be written, neither is made,
   expect((await all.list('user', String(late))).map(({ window }) => window)).toEqual(['month', 'day']);
 });
 
-test('where a site has all the budgets that it can have, no key is made without those of the option', async () => {
+test('a site with all the budgets that it can have makes no key that needs one', async () => {
   const owner = await member('mira');
   await gateway.option('budgets.new_key', 'month 20usd');
   const raw = gateway.raw();

@@ -157,7 +157,7 @@ test('a channel whose rate halves within 24 hours is alerted about, once the hou
   expect(await open()).toEqual([]);
 });
 
-test('where the log cannot be read, other alerts are told, and it is tried again in the next hour', async () => {
+test('an unreadable log keeps no other alert back, and is tried again in the next hour', async () => {
   const { alerts } = api.gateway.services;
   const open = async () => new Set((await alerts.list()).alerts.map(({ kind }) => kind));
   await api.gateway.option('alert_setting.cache_requests', '1');

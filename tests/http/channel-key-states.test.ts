@@ -185,7 +185,7 @@ test('a key that does not exist, a state that does not, and who may not', async 
   expect((await api.send('GET', `/api/channel/keys/${id}`, undefined, user)).body.success).toBe(false);
 });
 
-test('who switched which key stands in the audit log', async () => {
+test('switches of single keys stand in the audit log with their user', async () => {
   const name = await idOf(0);
   await switchTo(name, 'off');
   // Nothing changes, and nothing is written.

@@ -61,7 +61,7 @@ const short = (text: string): RequestInit => ({
   headers: { 'content-length': String(text.length) },
 });
 
-test('who waits for us is exempt from the limit, and under it again when the answer leaves', async () => {
+test('a connection that waits for our answer is exempt from the limit until the answer leaves', async () => {
   const { connections, timeouts, passed, request } = bench();
   const one = request(1, short('{}'));
   connections.onReceived(one);

@@ -70,7 +70,7 @@ test('wrong passwords from everywhere do not lock the owner out', async () => {
   expect(took).toBeLessThanOrEqual(3400);
 });
 
-test('who guesses waits longer and longer, and is never refused for being slow', async () => {
+test('a guesser waits longer and longer, and is never refused for being slow', async () => {
   const waits: number[] = [];
   for (let n = 0; n < 12; n++) waits.push((await enter(from(home), 'wrong')).took - 400);
   expect(waits.slice(0, 5)).toEqual([0, 0, 0, 0, 0]);

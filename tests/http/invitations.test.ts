@@ -92,7 +92,7 @@ test('a paid order brings gifts that wait, a refused callback does not', async (
   expect(await earned()).toBe(3);
 });
 
-test('who was invited before the option was set, at once or elsewhere, brings no second gift', async () => {
+test('users invited before the option was set, or elsewhere, bring no second gift', async () => {
   const user = await register(invitation);
   await api.gateway.option('InvitationGiftsAfterTopUp', 'true');
   await redeem(user.id, 1000);
@@ -133,7 +133,7 @@ test('a registration that fails takes neither an account of the day nor a gift',
   await expect(register(invitation, ip)).rejects.toMatchObject({ code: 'too_many_attempts' });
 });
 
-test('where an invitation is required, only the code of an enabled user lets in', async () => {
+test('required invitations let in with the code of an enabled user only', async () => {
   await api.gateway.option('InvitationRequired', 'true');
   await expect(register('')).rejects.toMatchObject({ code: 'invitation_needed' });
   await expect(register('zzzz')).rejects.toMatchObject({ code: 'invitation_needed' });

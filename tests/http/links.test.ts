@@ -157,7 +157,7 @@ test('a link opens while its maker may still give the document away: not once he
   expect((await list('?all=true', root)).find(({ id }) => id === made[0]?.id)?.opened).toBe(2);
 });
 
-test('who made a link and who revoked it is in the audit trail, without what opens it', async () => {
+test('makers and revokers of links are in the audit trail, without the secret of a link', async () => {
   const { data: made } = await create({ invoice: number });
   await revoke(made.id);
   const { body } = await api.send('GET', '/api/audit/?p=1&page_size=100', undefined, root);

@@ -43,7 +43,7 @@ test('it keeps its address: asked twice, and by the next process', async () => {
   expect((await fetch(`${address}/v1/models`)).status).toBe(200);
 });
 
-test('without the option nothing listens', async () => {
+test('the practice upstream does not listen without its option', async () => {
   restarted = createPractice(gateway.services.options);
   await restarted.resume();
   expect(await gateway.services.options.meta('practice_port')).toBeUndefined();

@@ -87,7 +87,7 @@ const keysOf = async () =>
     kind?: string;
   }[];
 
-test('without the option nothing is there', async () => {
+test('sign-in addresses do not exist without the option', async () => {
   await api.gateway.option('agents.sign_in', 'false');
   expect((await begin()).status).toBe(404);
   expect((await redeem('x')).status).toBe(404);
@@ -288,7 +288,7 @@ test('one user who guesses keeps nobody else of the network out', async () => {
   expect((await decide(words.user_code, true)).success).toBe(true);
 });
 
-test('whoever guesses from many accounts of one network is stopped by the network', async () => {
+test('a guesser with many accounts is stopped by his network', async () => {
   for (let guess = 0; guess < 10; guess++) {
     const { headers } = await api.addUser(`guesser${guess}`, 1);
     for (let again = 0; again < 10; again++) expect((await look('BBBB-BBBB', headers)).code).toBe('sign_in_code');
@@ -312,7 +312,7 @@ test('a device code and a refresh token that nobody gave out, and those of the o
   expect((await post('/oauth/token', stolen)).words.error).toBe('invalid_grant');
 });
 
-test('who is signed in from where, since when and at what cost is listed for its user and for administrators, who sign it out', async () => {
+test('signed-in programs are listed with place, time and cost for their user and for administrators, who sign them out', async () => {
   const { access_token: token } = await signIn();
   const list = async (headers: Headers, query = '') =>
     (await api.send('GET', `/api/device/${query}`, undefined, headers)).body;
@@ -637,7 +637,7 @@ test('a user has twenty programs at most', async () => {
   expect((await decide(words.user_code, true)).code).toBe('sign_in_limit');
 });
 
-test('over plain HTTP from elsewhere nobody signs in, whatever the caller says of himself', async () => {
+test('a sign-in over plain HTTP from elsewhere is refused, whatever headers claim', async () => {
   const host = new URL(api.base).host;
   const elsewhere = { 'x-gateway-client-ip': '192.0.2.1' };
   const ask = async (headers: Headers) =>
@@ -719,7 +719,7 @@ test('a program that sends the browser gets a key by its code and its secret', a
   expect(rows).toHaveLength(1);
 });
 
-test('who denies it sends the browser back without a code', async () => {
+test('a denial sends the browser back without a code', async () => {
   expect(redirectOf(await approveCode({ approve: false }))).toBe(`${callback}?error=access_denied&state=st`);
   expect(await keysOf()).toEqual([]);
 });

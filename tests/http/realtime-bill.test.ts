@@ -85,7 +85,7 @@ test('a client that leaves before the end of an answer pays what the upstream sa
   expect(upstream.received.at(-1)).toEqual({ type: 'response.cancel' });
 });
 
-test('where the upstream does not say, what was delivered is counted: words, sound, calls and what was asked', async () => {
+test('delivered words, sound, calls and orders are counted where the upstream reports no usage', async () => {
   upstream.script({
     answer(answer) {
       answer.print(words(50));
@@ -344,7 +344,7 @@ test('an answer of which nothing is carried is not asked for; the one before it 
   expect(await row()).toMatchObject({ quota: 2000, end_reason: 'quota_cut', usage_source: 'reported' });
 });
 
-test('where answers begin unasked, the session gets its output limit before the sound goes on', async () => {
+test('a session whose answers begin unasked gets its output limit before the sound goes on', async () => {
   const { send, untilEvent, closed, received } = await converse(await poorKey(50_000));
   const audio = (seconds: number) => Buffer.from(sound(seconds)).toString('base64');
   send({ type: 'input_audio_buffer.append', audio: audio(1) });

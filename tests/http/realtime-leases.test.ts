@@ -131,7 +131,7 @@ test('an answer that outgrows the lease is withheld, then delivered to its end a
   expect((await gateway.logs())[0]).toMatchObject({ completion_tokens: 60_000, usage_source: 'reported' });
 });
 
-test('who writes down what is said has a bill of its own, as soon as its money is here', async () => {
+test('a transcript has a bill of its own, as soon as its money is here', async () => {
   const { send, untilEvent, leave } = await converse();
   nothingHere();
   const update = {

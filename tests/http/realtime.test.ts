@@ -270,7 +270,7 @@ test('frames with unwanted words go no further; the conversation does', async ()
   await closed;
 });
 
-test('who has nothing is refused before the upstream is called', async () => {
+test('a caller without balance is refused before the upstream is called', async () => {
   const empty = await gateway.token({ unlimited_quota: false, remain_quota: 0 });
   await expect(talk('?model=gpt-4o-realtime-preview', [], { authorization: `Bearer sk-${empty.key}` })).rejects.toThrow(
     'refused',

@@ -60,7 +60,7 @@ test.each(bodies)('%s is refused at every public route', async (name, headers, b
   }
 });
 
-test('where a body is read as text, what cannot be read is refused too', async () => {
+test('a text body that cannot be read is refused too', async () => {
   for (const row of posts.filter(({ body }) => body === 'text'))
     for (const [name, headers, body] of bodies.filter(
       ([, headers]) => headers.length > 1 || /set/.test(headers[0] ?? ''),

@@ -200,7 +200,7 @@ test('another user’s key is neither shared nor rotated nor ended', async () =>
   expect(await statusWith(made.key)).toBe(200);
 });
 
-test('where a key was used from last is known when traffic is written', async () => {
+test('the address of a key’s last use is stored with the traffic', async () => {
   const made = await make();
   expect(await statusWith(made.key, '10.0.0.7')).toBe(200);
   api.gateway.services.trafficRecorder.add(api.gateway.relay.takeTraffic());

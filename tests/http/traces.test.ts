@@ -238,7 +238,7 @@ test('a collector that is gone harms no request', async () => {
   collector = await startCollector();
 });
 
-test('where traces go is said by flag, by our name, by the standard’s, or nowhere', () => {
+test('the receiver of traces is set by flag, by our variable, by the standard’s, or not at all', () => {
   const none = { url: undefined, share: undefined };
   expect(traceSettings(none, {})).toBeNull();
   expect(traceSettings({ ...none, url: 'http://127.0.0.1:4318' }, {})).toEqual({

@@ -61,7 +61,7 @@ async function connect() {
   };
 }
 
-test('nothing is kept of who is turned away, and the connection serves on, whatever was sent over it', async () => {
+test('a refused request’s body is not kept, and its connection serves on, whatever was sent over it', async () => {
   const { key } = await gateway.token({});
   const body = JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'x'.repeat(20_000) }] });
   const request = `POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer sk-${key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;

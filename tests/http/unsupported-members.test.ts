@@ -259,7 +259,7 @@ test.each([
   expect(await call('channel.unsupported', { id: channel })).toEqual([]);
 });
 
-test('who confirmed or probed what stands in the audit log', async () => {
+test('confirmations and probes stand in the audit log with their user', async () => {
   await gateway.services.unsupportedMembers.note({ channelId: id, model: 'm', members: [member], userId: 7 });
   await call('channel.unsupported_confirm', { id, model: 'm', member });
   await call('channel.probe', { id });

@@ -99,7 +99,7 @@ test('one request that is too large for the balance to be ample does not end the
   expect(requested.slice(1).map(({ amount }) => amount)).toEqual([100 + work + work / 2, 100 + work + work / 2, 100]);
 });
 
-test('nothing is requested twice at a time, and what the ledger did not answer is requested again', () => {
+test('no lease is requested twice at a time, and one without an answer is requested again', () => {
   const answers: ((grant: null) => void)[] = [];
   uses = createLeaseDemand({
     ...{ now: () => at, spanMs, idle: () => idle, release: () => undefined },
@@ -114,7 +114,7 @@ test('nothing is requested twice at a time, and what the ledger did not answer i
   expect(answers).toHaveLength(2);
 });
 
-test('where another node waits for an account no floor is leased of it', () => {
+test('no floor is leased of an account that another node waits for', () => {
   lent(false, true);
   uses.onRejected('account', 7);
   expect(uses.floorOf(7, 100)).toBe(0);

@@ -80,7 +80,7 @@ const linesIn = (paths: readonly string[]) =>
     .flatMap((path) => readFileSync(path, 'utf8').trim().split('\n'))
     .map((line) => (JSON.parse(line) as { ref: string }).ref);
 
-test('where there is no room, lines take the blocks of reserved files, whole lines in each, and the next start settles them', async () => {
+test('lines take the blocks of reserved files where there is no room, whole lines in each, and the next start settles them', async () => {
   const { database, store } = await state();
   const length = `${JSON.stringify(settle('a', 1, 10))}\n`.length;
   const places = [fullPlace('full', 2 * length + 5, 4 * length)];
@@ -125,7 +125,7 @@ test('the room of a reserved file that holds no line is taken by a file of its o
   expect(linesIn(paths)).toEqual(['a']);
 });
 
-test('nothing is written where it would end with the process: in memory, or where earlier builds wrote', async () => {
+test('no reserve is written where it would end with the process: in memory, or where earlier builds wrote', async () => {
   if (process.platform !== 'linux') return;
   const memory = mkdtempSync('/dev/shm/owed-');
   try {

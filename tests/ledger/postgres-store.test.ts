@@ -230,7 +230,7 @@ test('a server that has less than it confirmed is a node that begins anew', asyn
   expect(took()).toContain('is number 2');
 });
 
-test('who loses a collision tries again with the same number, six times at most', async () => {
+test('a node that loses a collision tries again with the same number, six times at most', async () => {
   const { store, next, took, outcome, rows } = bench();
   await store.probe();
   for (const code of ['40001', '40P01', '55P03', '23505', '0A000'])
@@ -304,7 +304,7 @@ test.each([
   ['', false],
 ])('%s is about the command: %s', (code, is) => expect(bench().store.isInvalidCommand(failing(code))).toBe(is));
 
-test('words of a server that answers stay, of one that goes away they do not', () => {
+test('messages of a server that answers stay, of one that goes away they do not', () => {
   const { store } = bench();
   const isOwn = (error: unknown) => store.reasonOf(error) === null;
   expect(

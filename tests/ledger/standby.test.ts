@@ -292,7 +292,7 @@ test('a full disk is reported by the process that writes a batch, and checked ag
   expect(() => files.acknowledged.check()).not.toThrow();
 });
 
-test('nothing more is sold while neither the books nor the outbox take what is owed', async () => {
+test('paid work stops while neither the books nor the outbox take what is owed', async () => {
   let gone = true;
   const outbox = { ...files.outbox, keep: (): number[] => raise(new Error('the disk is full')) };
   const results: string[] = [];

@@ -26,7 +26,7 @@ describe('what the environment names', () => {
     ['', false],
   ])('%s: %s', (address, inside) => expect(isInner?.(address)).toBe(inside));
 
-  test('nothing named is nothing allowed', () => {
+  test('an empty list of networks allows nothing', () => {
     for (const input of ['', ' ', ',', ' , ']) expect(parseInnerTargets(input)).toBe(null);
   });
 

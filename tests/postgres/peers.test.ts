@@ -53,7 +53,7 @@ test('a job is done once, whichever nodes ask at the same moment', async () => {
   expect(await nodes[0]?.take('another', 60_000, work)).toBe(true);
 });
 
-test('who did it last does it again when it is due; another when that one does not come, or died in the middle', async () => {
+test('the node that ran a job last runs it again when it is due; another does when that one does not come, or died in the middle', async () => {
   const [a, b] = ['a', 'b'].map((name) => createJobLock(site.database, name));
   const work = async () => undefined;
   const later = (seconds: number) =>

@@ -218,7 +218,7 @@ test('away, frozen or emptied: no request waits long or is refused for it, each 
   expect(await attempts(rates, who)).toBe('no server counts');
 });
 
-test('without anybody who counts for all, each of several machines lets in its part of a limit, and one at least', () => {
+test('each of several machines lets in its part of a limit where nobody counts for all, and one at least', () => {
   let nodes = { live: 1, recent: 3 };
   const settings = settingsWith({ modelRequests: { periodMs: 60_000, total: 30, success: 0 } });
   const limits = new Limits({ state: { settings }, monoNow: () => 1e9, nodes: () => nodes });
@@ -250,7 +250,7 @@ test('without anybody who counts for all, each of several machines lets in its p
   ).toBe(100);
 });
 
-test('nothing is under way on a machine that is gone, and its minute still counts', () => {
+test('a dead machine’s requests are not under way any more, and its minute still counts', () => {
   const admitted = (limits: object): number => {
     const nodes = () => ({ live: 3, recent: 4 });
     const own = new Limits({ state: { settings: settingsWith({}) }, monoNow: () => 1e9, nodes });

@@ -12,7 +12,7 @@ const streamed = (chunks: readonly Record<string, unknown>[], done = true) => {
   return [...events, ...(done ? reader.feed({ event: '', data: '[DONE]' }) : []), ...reader.end()];
 };
 
-test('words that stand in text and in delta are written once', () => {
+test('text that stands in text and in delta is written once', () => {
   const chunk = (words: string, more: Record<string, unknown> = {}) => ({
     choices: [{ index: 0, text: words, delta: { token_id: 1, role: 'assistant', content: words }, ...more }],
   });
@@ -23,7 +23,7 @@ test('words that stand in text and in delta are written once', () => {
   expect(meaning(streamed([thinking, chunk('Hi')]))).toMatchObject({ text: 'Hi', thoughts: 'hm' });
 });
 
-test('words that stand in text alone are written too', () => {
+test('text that stands in text alone is written too', () => {
   const chunk = (words: string, delta?: Record<string, unknown>) => ({ choices: [{ index: 0, text: words, delta }] });
   expect(meaning(streamed([chunk('a'), chunk('b', {})])).text).toBe('ab');
 });

@@ -22,7 +22,7 @@ test('a thought that a Gemini client heard in pieces is the one thought that was
   ]);
 });
 
-test('words that a Gemini client heard in pieces are the one text that was said', () => {
+test('the pieces of a Gemini answer are the one text that was said', () => {
   const chunks = [{ text: 'I will ' }, { text: 'look' }, { functionCall: { name: 'f', args: {} } }, { text: 'Well' }];
   expect(received(chunks)).toMatchObject([
     { type: 'text', text: 'I will look' },

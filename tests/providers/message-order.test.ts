@@ -206,7 +206,7 @@ test('a reminder does not come between calls and their results', () => {
   expect(turns.at(-1)?.content).toBe('<system>\nx\n</system>\n\n<system>\ny\n</system>');
 });
 
-test('where nobody asks anything the last instructions are the question', () => {
+test('the last instructions are the question where there is none', () => {
   const body = {
     messages: [
       { role: 'system', content: 'a' },

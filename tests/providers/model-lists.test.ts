@@ -97,7 +97,7 @@ test('a name that one package keeps after the model is gone is not offered', () 
   expect(offered('openai').filter((name) => name.startsWith('ft:'))).toEqual([]);
 });
 
-test('who makes a model is named, not the first host that has it', () => {
+test('a model’s maker is named, not the first host that has it', () => {
   expect(makerOf('kimi-k2.6')?.en).toBe('Moonshot');
   expect(makerOf('deepseek-v4-flash')?.en).toBe('DeepSeek');
   expect(makerOf('gpt-3.5-turbo-16k-0613')?.en).toBe('OpenAI');

@@ -90,7 +90,7 @@ test('sources belong to the text they came with', () => {
   ]);
 });
 
-test('nothing follows an end or an error; without either the stream was broken', () => {
+test('an end or an error is the last event; without either the stream was broken', () => {
   const error = { status: 500, type: null, code: null, message: 'no' };
   expect(eventsOf({ text: 'a' }, { error }, { text: 'b' }, { end: 'stop' }).slice(3)).toEqual([
     { type: 'error', error },

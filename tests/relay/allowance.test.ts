@@ -17,7 +17,7 @@ const terms = (more: Partial<Parameters<typeof allowanceOf>[0]> = {}) => ({
   ...more,
 });
 
-test('who waits lacks what his request holds beyond the balance, not what it may cost within his allowance', () => {
+test('a waiting request lacks what it holds beyond the balance, not what it may cost within the allowance', () => {
   const totals = { balance: 100, held: 90, max: 90 };
   expect(shortageOf(totals, 1000, { max: 50, likely: 30 })).toBe(20);
   expect(shortageOf(totals, 1000, { max: 50, likely: 0 })).toBe(0);
@@ -37,7 +37,7 @@ test.each([
   expect(allowanceOf(terms(more))).toBe(expected);
 });
 
-test('without a balance nothing is admitted, however large the allowance', () => {
+test('an empty balance admits nothing, however large the allowance', () => {
   const empty = { balance: 0, held: 0, max: 0 };
   expect(availableMax(empty, 500)).toBe(0);
   expect(holdFor(empty, 500, { max: 10, likely: 1 })).toBe(null);
@@ -51,7 +51,7 @@ test('a free request holds nothing, even on an empty balance', () => {
   expect(shortageOf(nothing, 0, { max: 0, likely: 0 })).toBe(0);
 });
 
-test('where there is plenty all is held, else what is likely, and never more than may be charged', () => {
+test('an ample balance holds all, a small one what is likely, and never more than may be charged', () => {
   const of = (balance: number) => ({ balance, held: 0, max: 0 });
   expect(holdFor(of(6400), 0, { max: 100, likely: 10 })).toBe(100);
   expect(holdFor(of(6399), 0, { max: 100, likely: 10 })).toBe(10);

@@ -84,7 +84,7 @@ test('a row says when the first byte of a response came, and has no time where n
   expect(Number(streamed.frt)).toBeLessThanOrEqual(Number(streamed.ms));
 });
 
-test('where no channel could be asked the row names none', async () => {
+test('a row names no channel where none could be asked', async () => {
   // Without the account there is no address to send anything to.
   await gateway.channel(upstream.url, { type: providerBySlug('cloudflare')?.type, other: '' });
   expect((await ask('/v1/chat/completions', chat)).admin_info).toEqual({ use_channel: [] });

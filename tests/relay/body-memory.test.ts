@@ -191,7 +191,7 @@ describe('requests', () => {
     change.mockRestore();
   });
 
-  test('who declares a length and sends nothing holds nothing', async () => {
+  test('a client that declares a length and sends nothing holds nothing', async () => {
     let end: () => void = () => undefined;
     const silent = new ReadableStream<Uint8Array>({
       start: (controller) => {

@@ -91,7 +91,7 @@ test('however many models are named, the 256 last ones are kept', () => {
   expect(known.factor(model)).toBe(1.5);
 });
 
-test('who writes only cheap texts never brings it below what others need, whatever the order', () => {
+test('a writer of cheap texts alone never brings the rate below what others need, whatever the order', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 100, max: 150 }), { minLength: 200, maxLength: 800 }),

@@ -171,7 +171,7 @@ test('Vertex counts for both of its families', async () => {
   expect((await count('/v1beta/models/gemini-3-flash-preview:countTokens', wrapped)).sent).toEqual([]);
 });
 
-test('where a channel is pinned behind the key, that one counts and no other', async () => {
+test('a channel pinned behind the key counts, and no other', async () => {
   upstream.script(counting);
   const own = await gateway.channel(`${upstream.url}/own`, { type: 14, models: 'twice', priority: 1 });
   await gateway.channel(`${upstream.url}/other`, { type: 14, models: 'twice', priority: 9 });
@@ -185,7 +185,7 @@ test('where a channel is pinned behind the key, that one counts and no other', a
   expect(await sent(`-${own}`)).toEqual(['/own/v1/messages/count_tokens']);
 });
 
-test('words that may not go upstream do not go there to be counted', async () => {
+test('a prompt that may not go upstream does not go there to be counted', async () => {
   upstream.script(counting);
   await gateway.option('CheckSensitiveEnabled', 'true');
   await gateway.option('CheckSensitiveOnPromptEnabled', 'true');

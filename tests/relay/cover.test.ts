@@ -102,7 +102,7 @@ test('a stream that outgrows its stake is held for ahead, up to the most it may 
   expect(await gateway.balance()).toBe(20_000 - 4800);
 });
 
-test('where there is plenty the whole is held at once, and what is left is never all held', async () => {
+test('an ample balance holds the whole at once, and what is left is never all held', async () => {
   const key = await open(400_000, 3);
   script(1);
   const held: number[] = [];

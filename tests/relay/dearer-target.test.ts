@@ -99,7 +99,7 @@ test('a target that costs no more than was held asks for nothing', async () => {
   expect(available[0]).toBeGreaterThan(9000);
 });
 
-test('where no target can be covered the request is refused with what would do, and nothing is sent or kept', async () => {
+test('a request whose targets cannot be covered is refused with the sum that would do, and nothing is sent or kept', async () => {
   await begin(10_000);
   await gateway.channel(upstream.url, { name: 'dear' });
   prices = { dear: 1_000_000 };

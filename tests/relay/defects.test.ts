@@ -169,14 +169,14 @@ test.each(['/v1/chat/completions', '/v1/messages'])(
   },
 );
 
-test('who trips our reader at the last frame pays for what he got', async () => {
+test('a caller whose last frame trips our reader pays for what he got', async () => {
   tripping('"finish_reason":"stop"');
   const { text } = await ask('/v1/chat/completions', true);
   const row = await expectOurs(text, 'internal');
   expect(row?.completion_tokens).toBe(7);
 });
 
-test('words that our reader trips over only when they are counted are no gift', async () => {
+test('an answer that our reader trips over only when it is counted is no gift', async () => {
   // No usage is reported, and the frames had gone out when their words are read.
   streamed = [...frames.slice(0, 4), chunk({}, 'stop'), 'data: [DONE]\n\n'];
   tripping('tripwire');

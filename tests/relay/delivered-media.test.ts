@@ -191,7 +191,7 @@ function streamInHand(): (piece: string) => Promise<void> {
 const lateBill = data({ choices: [], usage: { prompt_tokens: 13, completion_tokens: 1310, total_tokens: 1323 } });
 const billedLate = { usage_source: 'reported', completion_tokens: 1310, end_reason: 'client_gone' };
 
-test('who leaves after a picture is charged by the bill that comes a little later', async () => {
+test('a client that leaves after a picture is charged by the bill that comes a little later', async () => {
   const { channel, stream } = wires['openai-chat'];
   await gateway.channel(upstream.url, channel);
   const give = streamInHand();
@@ -207,7 +207,7 @@ test('who leaves after a picture is charged by the bill that comes a little late
   expect(await row()).toMatchObject(billedLate);
 });
 
-test('who asked for one piece of an upstream that streams, and leaves, is charged by the late bill as well', async () => {
+test('a client that asked for one piece of an upstream that streams, and leaves, is charged by the late bill as well', async () => {
   const { channel, stream } = wires['openai-chat'];
   await gateway.channel(upstream.url, channel);
   const give = streamInHand();

@@ -88,7 +88,7 @@ const written: readonly (readonly [string, string, string, Record<string, string
 ];
 
 test.each(written)(
-  'words that a caller wrote %s, and the upstream repeats, disable nothing',
+  'disable keywords that a caller wrote %s, and the upstream repeats, disable nothing',
   async (_name, path, role, headers) => {
     answer = {
       status: 400,

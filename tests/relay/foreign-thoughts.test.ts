@@ -293,7 +293,7 @@ test.each([
   },
 );
 
-test('who refuses without end is not asked without end', async () => {
+test('an upstream that refuses without end is not asked without end', async () => {
   const before = upstream.requests.length;
   upstream.script((response) =>
     sendJson(

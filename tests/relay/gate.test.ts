@@ -159,7 +159,7 @@ test('a body that cannot be read counts as a request; one that is refused for it
   expect(await codeOf(await gateway.chat(key, '{'))).toBe('limit_rpm');
 });
 
-test('where something is free, a caller without a balance is admitted; a model that is not free is refused afterwards', async () => {
+test('a caller without a balance is admitted where something is free; a model that is not free is refused afterwards', async () => {
   await open({ quota: 0 });
   const { key } = await gateway.token();
   const ratios = (model: object) => gateway.option('ModelRatio', JSON.stringify({ 'gpt-4o-mini': 1, ...model }));

@@ -110,7 +110,7 @@ test.each([
   expect(failures).toEqual([]);
 });
 
-test('where keys are drawn, each has its share', () => {
+test('drawn keys have each its share', () => {
   const a = channel(1, { keys: ['k0', 'k1', 'k2', 'k3'], setting: { key_mode: 'random' } });
   let drawn = 0;
   const drawing = new Health({ now: () => now, random: () => drawn, failure: () => undefined });

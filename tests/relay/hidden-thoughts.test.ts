@@ -498,7 +498,7 @@ test('a thought that only the stream shows, sealed, is read on for', async () =>
   expect(await lastLog()).toMatchObject({ completion_tokens: 4 + thought, usage_source: 'reported' });
 });
 
-test('who leaves before the first word pays what the upstream reports soon after', async () => {
+test('a client that leaves before the first word pays what the upstream reports soon after', async () => {
   await addChannel('openai-responses');
   const wire = wires['openai-responses'];
   const stream = playing();

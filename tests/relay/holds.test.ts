@@ -634,7 +634,7 @@ describe('thousands of mixtures of parallel requests', () => {
     );
   });
 
-  test('who paid in three balances comes to owe three at most', async () => {
+  test('a user who paid in three balances comes to owe three at most', async () => {
     paidTimes = 3;
     const results = await mixtures(often(200, 2000), 7);
     paidTimes = 0;

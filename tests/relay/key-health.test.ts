@@ -102,7 +102,7 @@ test('what was under way when a key went out makes its time no longer, and what 
   expect(waits(at)).toEqual([30 * minute, 0]);
 });
 
-test('without a rule a key is tried again after a minute, however often it failed', () => {
+test('a key without a rule is tried again after a minute, however often it failed', () => {
   const at = channel();
   for (let n = 0; n < 20; n++) fail(at);
   expect(waits(at)).toEqual([minute, 0]);

@@ -216,7 +216,7 @@ test('all that open requests may cost stays within the balance and the allowance
   expect((await Promise.all(responses)).map(({ status }) => status)).toEqual([200, 200, 200]);
 });
 
-test('who owes something holds all that a request may cost', async () => {
+test('a user with debts holds all that a request may cost', async () => {
   const send = await begin();
   await (await send()).text();
   leave(5000);
@@ -321,7 +321,7 @@ test.each([
   await (await response).text();
 });
 
-test('where the answer is what does not fit, it is made shorter, and the evidence still counts', async () => {
+test('an answer that does not fit is made shorter, and the evidence still counts', async () => {
   const send = await begin({ quota: 200_000 });
   await (await send(turn({ max_tokens: 10_000 }))).text();
   leave(50_000);
@@ -358,7 +358,7 @@ test.each([
   expect(upstream.requests).toHaveLength(1);
 });
 
-test('where the limit of its key is what is short, the answer is made as short as that affords, whatever the balance does', async () => {
+test('an answer is made as short as its key’s limit affords, whatever the balance does', async () => {
   const send = await begin({ quota: 2_000_000 });
   await (await send()).text();
   const { key } = await gateway.token({ unlimited_quota: false, remain_quota: 200_000 });

@@ -159,7 +159,7 @@ test.each([
   },
 );
 
-test('who was never first in line for two seconds is refused for what the ledger says, not told to try again', async () => {
+test('a request that was never first in line for two seconds is refused for what the ledger says, not told to try again', async () => {
   const { key } = await gateway.token();
   free = 0;
   const account = gateway.balances.account(gateway.userId, 0);
@@ -170,7 +170,7 @@ test('who was never first in line for two seconds is refused for what the ledger
   account.leave('balance', ticket);
 });
 
-test('where thirty-two of the user wait for a lease, the next asks for one of its own: there may be plenty', async () => {
+test('the thirty-third request of a user that waits for a lease asks for one of its own: there may be plenty', async () => {
   answers();
   const { key } = await gateway.token();
   const account = gateway.balances.account(gateway.userId, 0);

@@ -191,7 +191,7 @@ test('a connection that fails while its client leaves costs nothing', async () =
   await refusing.close();
 });
 
-test('who breaks off while the request is read pays nothing', async () => {
+test('a client that breaks off while the request is read pays nothing', async () => {
   await gateway.channel(upstream.url);
   const before = await gateway.balance();
   const half = new ReadableStream<Uint8Array>({
@@ -223,7 +223,7 @@ test('a drawing that was ordered is made and paid, whether its client waits or n
   expect(before - (await gateway.balance())).toBe(50_000);
 });
 
-test('who leaves before anything was sent pays nothing', async () => {
+test('a client that leaves before anything was sent pays nothing', async () => {
   await gateway.channel(upstream.url);
   const client = new AbortController();
   client.abort();
@@ -232,7 +232,7 @@ test('who leaves before anything was sent pays nothing', async () => {
   expect(await gateway.lastLog()).toMatchObject(free);
 });
 
-test('who leaves in the middle of an upload pays nothing', async () => {
+test('a client that leaves in the middle of an upload pays nothing', async () => {
   await gateway.channel(upstream.url, { models: 'whisper-1' });
   const client = new AbortController();
   const head =

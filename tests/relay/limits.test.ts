@@ -374,7 +374,7 @@ test('the room of a budget is what neither was used nor is held', () => {
   expect(room()).toBe(70);
 });
 
-test('where machines count together, a request that used what it had asked for needs no second word', async () => {
+test('a request that used what it had asked for needs no second word where machines count together', async () => {
   const requested: (readonly [string, readonly string[], readonly unknown[]])[] = [];
   const settings = compileSettings(new Map(), 0);
   const rates = createSiteRates({

@@ -131,7 +131,7 @@ test.each(lies.flatMap((lie) => [false, true].map((stream) => [...lie, stream] a
   },
 );
 
-test('words that were counted here are marked as nobody’s claim, however long the answer is', async () => {
+test('locally counted words are marked as nobody’s claim, however long the answer is', async () => {
   await gateway.channel(upstream.url, { models: 'gpt-4o' });
   const long = 'word '.repeat(20_000);
   upstream.script((response) =>

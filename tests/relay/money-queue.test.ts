@@ -74,7 +74,7 @@ test('ten parallel answers that cost half of what they hold are served whole by 
   expect(await gateway.balance()).toBe(100);
 });
 
-test('who waits goes on in the order of arrival, and nobody who comes later goes before, though less would do', async () => {
+test('waiting requests go on in the order of arrival, and no later one goes before, though less would do', async () => {
   const { key } = await gateway.token();
   const asked = [ask(key, 'first', 600)];
   await settle();
@@ -214,7 +214,7 @@ test('thirty-two of a user wait, and the next is told to come again: it goes bef
   expect((await Promise.all([held, ...waiting])).map(({ status }) => status)).toEqual(Array(33).fill(200));
 });
 
-test('who finds the line of one key full goes on with another key of the same user', async () => {
+test('a request that finds the line of one key full goes on with another key of the same user', async () => {
   const { key } = await gateway.token({ unlimited_quota: false, remain_quota: 500 });
   const { key: other } = await gateway.token();
   const asked = [ask(key, 'first', 450)];
@@ -407,7 +407,7 @@ test.each([
   expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
 });
 
-test('who is first in line and lacks nothing but what its key may use makes way for other keys', async () => {
+test('the first in line makes way for other keys where it lacks nothing but what its key may use', async () => {
   const { key } = await gateway.token();
   const { key: small } = await gateway.token({ unlimited_quota: false, remain_quota: 300 });
   const asked = [ask(small, 'first', 250)];
@@ -432,7 +432,7 @@ test('who is first in line and lacks nothing but what its key may use makes way 
   expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
 });
 
-test('who waits for the balance is first in line for every key', async () => {
+test('a request that waits for the balance is first in line for every key', async () => {
   const { key } = await gateway.token();
   const { key: other } = await gateway.token({ unlimited_quota: false, remain_quota: 500 });
   const asked = [ask(key, 'first', 600)];

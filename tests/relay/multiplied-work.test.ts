@@ -148,7 +148,7 @@ describe('a list of prompts is held for as so many answers', () => {
     expect([status, upstream.requests.length]).toEqual([403, 0]);
   });
 
-  test('without a reported usage every answer is charged', async () => {
+  test('every answer is charged where no usage is reported', async () => {
     answer = { choices: many(0, 50).map((_, index) => ({ index, text: 'one two three four', finish_reason: 'stop' })) };
     await ask(completions, { model: 'own', prompt: many('x', 50), max_tokens: 100 });
     expect(await charged()).toBeGreaterThanOrEqual(50 * 4);

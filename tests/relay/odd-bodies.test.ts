@@ -80,7 +80,7 @@ test('codings one on the other are unpacked in their order', async () => {
   expect(await send(false)).toMatchObject({ status: 200, text });
 });
 
-test('words of a packed error are read', async () => {
+test('the message of a packed error is read', async () => {
   upstream.script((response) => {
     response.writeHead(400, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
     response.end(gzipSync(JSON.stringify({ error: { message: 'max_tokens is too large' } })));

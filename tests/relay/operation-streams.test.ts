@@ -196,7 +196,7 @@ async function leaving(one: Operation, received: string): Promise<void> {
 /** gpt-image-1 at 2.5 times a token read, eight times that a token written, 6,240 tokens for a fine picture. */
 const finest = 2.5 * 8 * 6240;
 
-test('who leaves at a draft of a picture pays the picture, by its tokens where no bill comes', async () => {
+test('a client that leaves at a draft of a picture pays the picture, by its tokens where no bill comes', async () => {
   const one = operations.pictures as Operation;
   await channels(one.model);
   await leaving(one, one.begin);
@@ -249,7 +249,7 @@ test('a bill that comes soon after the client left is the bill', async () => {
   });
 });
 
-test('who leaves after the bill of one of several pictures pays for all that were ordered', async () => {
+test('a client that leaves after the bill of one of several pictures pays for all that were ordered', async () => {
   const one = operations.pictures as Operation;
   await channels(one.model);
   await leaving({ ...one, body: { ...(one.body as Body), n: 4 } }, one.end({ usage }));
@@ -357,7 +357,7 @@ test('a stream under another content type is one as well', async () => {
   expect(await (await asked).text()).toBe(one.begin + one.end({ usage }));
 });
 
-test('who asked for one piece gets one, although the upstream streams', async () => {
+test('a client that asked for one piece gets one, although the upstream streams', async () => {
   const pictures = operations.pictures as Operation;
   const transcripts = operations.transcripts as Operation;
   await channels(pictures.model);

@@ -176,7 +176,7 @@ describe('items without a known owner', () => {
     expect(await ask(theirs, { conversation: 'conv_1' })).toBe(400);
   });
 
-  test('where one person pays for all it is passed on', async () => {
+  test('an unknown id is passed on where one person pays for all', async () => {
     await gateway.option('SelfUseModeEnabled', 'true');
     expect(await ask(mine, { previous_response_id: 'resp_old' })).toBe(200);
   });

@@ -138,7 +138,7 @@ test('frames that were not read are counted in order at the first question, and 
   expect(relay.unreadBytes > unreadLimit).toBe(false);
 });
 
-test('words behind the end of one choice are read: what was reported with it was not the whole bill', () => {
+test('text behind the end of one choice is read: usage reported with that end was not the whole bill', () => {
   const bytes = encoder.encode(twoChoices);
   const frames = twoChoices.split('\n\n').map((frame) => encoder.encode(`${frame}\n\n`));
   const { states, learnt } = relayed('openai-chat', frames.slice(0, -1), true);

@@ -99,7 +99,7 @@ test('a turn that asked for no cache is known for none, whatever was reported of
   expect(evidence.conversations).toBe(0);
 });
 
-test('where the last messages are written otherwise, they count as not read, at the most tokens they can have', () => {
+test('rewritten last messages count as not read, at the most tokens they can have', () => {
   const { answered, read } = begin();
   answered(opening('system', 'question', 'x'.repeat(100)), 900);
   expect(read(opening('system', 'question', 'other', 'y'))).toBe(800);

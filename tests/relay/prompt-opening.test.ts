@@ -73,7 +73,7 @@ test('members that say how to answer, and who asks, are not hashed', () => {
   expect(same(found, opening('anthropic-messages', claude))).toBe(true);
 });
 
-test('words are as long as their bytes at most; pictures, files and what nobody knows have no bound', () => {
+test('a text is as long as its bytes at most; pictures, files and unknown parts have no bound', () => {
   const most = (content: unknown) =>
     opening('anthropic-messages', { ...claude, messages: [{ role: 'user', content }] })?.parts[0]?.most;
   expect(most('é')).toBe(Buffer.byteLength('{"role":"user"}{"type":"text","text":"é"}') + 16);

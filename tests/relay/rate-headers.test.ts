@@ -142,7 +142,7 @@ test('of several limits the one with the least left is shown', async () => {
     await gateway.option(name, name === 'GroupLimits' ? '{}' : 'false');
 });
 
-test('who is refused for a limit reads which one, and when it is over', async () => {
+test('a request refused for a limit reads which one, and when it is over', async () => {
   scripted();
   await open();
   const { key } = await gateway.token({ rpm_limit: 1 });

@@ -90,7 +90,7 @@ describe('a WAVE header makes it no shorter:', () => {
     expect(seconds(wave({ tag: 0xfffe, bits: 16 }, Buffer.alloc(75_000, 3)))).toBeCloseTo(100, 1);
   });
 
-  test('where no sound is to be found, its bytes decide', () =>
+  test('a file without sound that can be found is judged by its bytes', () =>
     expect(
       seconds(riff('RIFF', fmt({ tag: 1, bits: 16 }), chunk('junk', Buffer.alloc(45_000), 0x7fffffff))),
     ).toBeGreaterThan(59));

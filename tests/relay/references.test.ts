@@ -144,7 +144,7 @@ describe('an item that is not kept', () => {
     expect((await responses(naming(id))).status).toBe(200);
   });
 
-  test('nothing is kept where the operator keeps nothing', async () => {
+  test('no response is kept where the operator keeps none', async () => {
     await world.gateway.option('ResponseItemDays', '0');
     const id = await itemOf();
     await rejected(await responses(naming(id)), id);
@@ -210,7 +210,7 @@ describe('memory of what a short request names', () => {
     expect(held).toHaveLength(holds);
   });
 
-  test('where there is no room, the request is refused', async () => {
+  test('a request whose items do not fit into memory is refused', async () => {
     const full = () => {
       throw new AppError('overloaded');
     };

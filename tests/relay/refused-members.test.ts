@@ -175,7 +175,7 @@ test.each([
   });
 });
 
-test('nothing is left out a second time, and a request has one more attempt in all', async () => {
+test('no member is left out a second time, and a request has one more attempt in all', async () => {
   refuses = (body) => (body.seed === undefined ? refusing('top_p')(body) : unsupported('seed'));
   expect(await calls(() => chat(one, { seed: 1, top_p: 0.5 }))).toMatchObject({ status: 400, calls: 2 });
   expect(await stored()).toEqual([]);

@@ -89,7 +89,7 @@ test('a stranger leaves where they called from, for operators alone', async () =
   expect(page.items.map(({ other }) => other).join()).not.toContain('127.0.0.1');
 });
 
-test('who has no key and asks for nothing we know leaves nothing', async () => {
+test('a request without a key for an unknown path leaves no row', async () => {
   const response = await gateway.relay.handle(new Request('http://gateway/v1/wp-login.php'), '/v1/wp-login.php', {
     ip: () => '127.0.0.1',
   });

@@ -92,7 +92,7 @@ test('a thinking model is refused where not even a thought fits', async () => {
   expect(Number(sent().max_completion_tokens)).toBeLessThan(6000);
 });
 
-test('nothing is lowered where requests pass through unchanged', async () => {
+test('no limit is lowered where requests pass through unchanged', async () => {
   await gateway.option('global.pass_through_request_enabled', 'true');
   const { key } = await gateway.token();
   await bound('site', '', 1000);

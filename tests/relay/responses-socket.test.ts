@@ -368,7 +368,7 @@ test('after an hour the socket says so and closes: at once where it is idle, els
   await row();
 });
 
-test('where the operator has none, the handshake is refused with 426', async () => {
+test('a handshake is refused with 426 where the operator allows no sockets', async () => {
   await gateway.option('general_setting.responses_sockets', 'false');
   await expect(connect()).rejects.toThrow('426');
   await gateway.option('general_setting.responses_sockets', 'true');
@@ -378,7 +378,7 @@ test('a key that does not work is refused at the handshake', async () => {
   await expect(connect('wrong')).rejects.toThrow('401');
 });
 
-test('whoever has two hundred sockets goes on over HTTP', async () => {
+test('a client with two hundred sockets goes on over HTTP', async () => {
   const sockets = [];
   for (let at = 0; at < 200; at++) sockets.push(await connect());
   await expect(connect()).rejects.toThrow('426');

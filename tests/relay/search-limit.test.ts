@@ -99,7 +99,7 @@ test('a limit of the client that is lower stays, and lowers no hold', async () =
   expect(sent[0]?.held).toBeGreaterThan(two);
 });
 
-test('where one search takes nearly all, the answer is shortened besides; a refusal names what one search and the shortest answer take', async () => {
+test('a search that takes nearly all shortens the answer besides; a refusal names what one search and the shortest answer take', async () => {
   await start(each + 2000, anthropic);
   expect((await messages([search], { max_tokens: 4000 })).status).toBe(200);
   expect(sent[0]?.body.tools).toEqual([{ ...search, max_uses: 1 }]);

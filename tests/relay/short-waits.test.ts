@@ -38,7 +38,7 @@ const ask = (content: string, headers: Record<string, string> = {}, signal?: Abo
 const used = (): string[] =>
   upstream.requests.map(({ headers }: { headers: IncomingHttpHeaders }) => String(headers.authorization).slice(-2));
 
-test('where the one key is free within three seconds, a request waits for it and is answered', async () => {
+test('a request waits for its one key where that is free within three seconds', async () => {
   await gateway.channel(upstream.url);
   upstream.script(busy('2'));
   expect(await ask('first')).toBe(429);
@@ -64,7 +64,7 @@ test.each([
   expect(upstream.requests).toHaveLength(2);
 });
 
-test('nothing is waited for where another channel is free', async () => {
+test('a request waits for no key where another channel is free', async () => {
   const other = await startUpstream(answer);
   try {
     await gateway.channel(upstream.url, { priority: 5 });
@@ -98,7 +98,7 @@ test('a client that leaves while it waits is sent nowhere', async () => {
   expect(upstream.requests).toHaveLength(1);
 });
 
-test('who waits for one channel waits no longer because of those who wait for another, nor longer than it may', async () => {
+test('a wait for one channel gets no longer by waits for another, nor longer than it may', async () => {
   const waits = new ShortWaits(new Deadlines(time));
   const over: string[] = [];
   for (let n = 0; n < 100; n++) void waits.start(1, 2000, 3000)?.over.then(() => over.push('first'));
@@ -121,7 +121,7 @@ test('a place that was given back is free, once', async () => {
   expect([waits.start(1, 100, 9000), waits.start(1, 100, 9000)].map((wait) => wait === null)).toEqual([false, true]);
 });
 
-test('who gives a place back shortens the wait of those that come, at its channel alone', () => {
+test('a place that is given back shortens later waits, at its channel alone', () => {
   const waits = new ShortWaits(new Deadlines(time));
   const start = (channelId: number, longestMs: number) => waits.start(channelId, 0, longestMs);
   const [first] = [start(7, 0), start(7, 10), start(7, 20), start(2, 0)];

@@ -119,7 +119,7 @@ test('a word at the very beginning is not delivered either', async () => {
   expect((await gateway.logs())[0]).toMatchObject({ end_reason: 'word_cut', completion_tokens: 0 });
 });
 
-test('nothing is stopped where nothing is found, nor where the option is off', async () => {
+test('an answer is not stopped where no word is found, nor where the option is off', async () => {
   upstreamSends('All is for', 'bid', 'ding');
   expect(await ask('chat')).toContain('[DONE]');
   expect((await gateway.logs())[0]).toMatchObject({ end_reason: 'completed', completion_tokens: 500 });

@@ -175,7 +175,7 @@ test.each([
   expect(turns.source()).toBe(source);
 });
 
-test('without the upstream’s own detection all that is sent counts as heard, from the client’s wish on', () => {
+test('all sound counts as heard where the upstream does not detect speech itself, from the client’s wish on', () => {
   const turns = new Turns(counter, 'm', () => clock);
   const { session: set } = turns;
   turns.sent({ type: 'session.update', session: { instructions: 'be brief' } });

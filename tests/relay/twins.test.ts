@@ -551,7 +551,7 @@ test.each([
   expect(firstFileIn(body)).toBe(id);
 });
 
-test('words of a conversation, schemas, arguments and notes are no readings', async () => {
+test('texts of a conversation, schemas, arguments and notes are no readings', async () => {
   const names = {
     n: 5,
     size: '1792x1024',

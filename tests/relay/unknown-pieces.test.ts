@@ -196,7 +196,7 @@ test.each([true, false])(
   },
 );
 
-test('where a usage is reported, it holds', async () => {
+test('a reported usage holds', async () => {
   const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
   play([
     chunk({ content: 'one ', musing: words(50) }),

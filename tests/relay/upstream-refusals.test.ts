@@ -250,7 +250,7 @@ test.each([
   expect(withoutAccount(original)).toBe(answer);
 });
 
-test('words of the caller that an upstream repeats neither cool a key nor end as a refusal of the account', async () => {
+test('a caller’s text that an upstream repeats neither cools a key nor ends as a refusal of the account', async () => {
   await gateway.channel(upstream.url);
   gateway.troubles.length = 0;
   refusing(400, { message: 'Bad text: insufficient_quota model_not_found upstream_key' });
@@ -261,7 +261,7 @@ test('words of the caller that an upstream repeats neither cool a key nor end as
   expect(gateway.troubles).toEqual([]);
 });
 
-test('who writes the words of a quota himself reads no more of the upstream’s own than others do', async () => {
+test('a caller who writes the words of a quota reads no more of the upstream’s own than others do', async () => {
   await gateway.channel(upstream.url);
   refusing(400, { message: 'Your credit balance is too low to access the API.', type: 'invalid_request_error' });
   gateway.troubles.length = 0;

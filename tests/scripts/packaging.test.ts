@@ -36,7 +36,7 @@ test('a package whose bytes are not the pinned ones is refused and not kept', ()
   expect(readdirSync(packagingCache(folder)).filter((name) => !name.endsWith('.draft'))).toEqual([]);
 });
 
-test('nothing that is bundled holds the folder of the build', async () => {
+test('bundled files do not hold the folder of the build', async () => {
   const { entrypoints: _, ...plain } = bundleOf(root);
   const built = await Bun.build({ ...plain, entrypoints: [join(root, 'server/threads/ledger/worker.ts')] });
   const texts = await Promise.all(built.outputs.map((output) => output.text()));

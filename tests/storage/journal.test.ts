@@ -31,7 +31,7 @@ async function served() {
   return { key, ids, ...serving };
 }
 
-test('whoever asks for the log after his answer sees it there', async () => {
+test('a caller sees his answer’s log row when he asks for it afterwards', async () => {
   const { url, key, ids } = await served();
   for (let n = 0; n < 5; n++) {
     const { id } = await chat(url, key);

@@ -43,7 +43,7 @@ test('every kind of alert says what it is and leads to a page that exists', asyn
   );
 });
 
-test('without alerts it says that nothing is wrong', async () => {
+test('the panel says that nothing is wrong where there are no alerts', async () => {
   const { AlertList } = await import('../../web/shell/alerts.tsx');
   const nothing = () => undefined;
   expect(rendered(<AlertList alerts={[]} onSeen={nothing} onLeave={nothing} />)).toContain('目前没有异常。');

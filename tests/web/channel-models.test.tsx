@@ -32,7 +32,7 @@ test('a model without a price says so before a request is refused for it', async
   expect(page).not.toMatch(/type="checkbox"[^>]*checked/);
 });
 
-test('where nothing is on offer there is nothing to pick from', async () => {
+test('an empty offer shows nothing to pick from', async () => {
   const { ModelPicker } = await import('../../web/features/channels/model-picker.tsx');
   expect(rendered(<ModelPicker {...unused} models={[]} selected={[]} />)).toBe('');
 });

@@ -173,7 +173,7 @@ test('results of tools are sent on after the answer that asked for them, and sho
   expect(now().turns[0]?.answers[0]?.map(({ results }) => results)).toEqual([{ c1: 'found it' }, expect.anything()]);
 });
 
-test('who is no longer logged in is sent to log in when a question is refused, and a key is not', async () => {
+test('an expired login leads to the login page when a question is refused, and a key does not', async () => {
   const { askChat } = await import('../../web/lib/chat-stream.ts');
   const { readUser } = await import('../../web/lib/stored-user.ts');
   const refusal = () => Response.json({ error: { message: 'gone' } }, { status: 401 });

@@ -32,7 +32,7 @@ test('the address fills the code in and asks nothing', async () => {
   expect(decisions(page)).toEqual([]);
 });
 
-test('who asks, from where, what may be spent and called stands there before a decision', async () => {
+test('the page shows who asks, from where, and what may be spent and called, before a decision', async () => {
   const page = await open('/device?user_code=bcdfghjk');
   await page.press('继续');
   await page.until(() => expect(page.text()).toContain('a, b, c, d, e +2'));

@@ -39,7 +39,7 @@ test('a registration sends what was typed, once both passwords are the same and 
   });
 });
 
-test('where an invitation is required, its code is asked for, kept from the link, and sent', async () => {
+test('a required invitation’s code is asked for, kept from the link, and sent', async () => {
   const { RegisterPage } = await import('../../web/features/account/register-page.tsx');
   const page = await mounted(() => <RegisterPage />, {
     path: '/register?aff=fromLink',

@@ -67,7 +67,7 @@ test('a column that would say nothing of any model is left out', async () => {
   expect(await home({}, '', {})).not.toContain('上下文');
 });
 
-test('where registration is off the login stands in its place', async () => {
+test('the login stands in the place of registration where that is off', async () => {
   for (const more of [{ register_enabled: false }, { self_use_mode_enabled: true }])
     expect(linksIn(await home(more))).toEqual(['/login', '/pricing', '/pricing', '/api-docs']);
 });

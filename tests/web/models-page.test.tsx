@@ -73,7 +73,7 @@ test('users and readers without a login see the same table without cost, margin,
   }
 });
 
-test('where there are no models, channels and the terminal are offered to administrators alone', async () => {
+test('channels and the terminal are offered to administrators alone where there are no models', async () => {
   const empty = async (role: number): Promise<string> => {
     writeUser(role === 0 ? null : reader(role));
     const { PricingPage } = await import('../../web/features/pricing/pricing-page.tsx');

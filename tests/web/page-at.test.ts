@@ -16,7 +16,7 @@ test.each([
   expect(pageAt(address, true)?.path).toBe(path);
 });
 
-test('who is not logged in gets the login where a page needs one', () => {
+test('a reader who is not logged in gets the login where a page needs one', () => {
   expect([pageAt('/token', false)?.path, pageAt('/pricing', false)?.path, pageAt('/nowhere', false)]).toEqual([
     '/login',
     '/pricing',

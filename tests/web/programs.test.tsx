@@ -44,7 +44,7 @@ test('a machine that does not name itself is its address, once', async () => {
   expect(page.text()).not.toContain(', 192.0.2.7');
 });
 
-test('where programs may not sign in nothing is offered, and what is signed in can still be ended', async () => {
+test('signed-in programs can be ended where no new ones may sign in, and no way in is offered', async () => {
   const closed = await open({ open: false, items: [program] });
   await closed.until(() => expect(closed.text()).toContain('gateway on laptop'));
   expect(closed.text()).not.toContain('gateway login');

@@ -62,7 +62,7 @@ test('chats of the site have places of their own, by their number', async () => 
   expect(page).toContain('Lobe');
 });
 
-test('who is outside finds login and registration; in self-use mode the login alone', async () => {
+test('a guest finds login and registration; in self-use mode the login alone', async () => {
   expect(await doors({})).toEqual(['/login', '/register']);
   expect(await doors({ self_use_mode_enabled: true })).toEqual(['/login']);
 });

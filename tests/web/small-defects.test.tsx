@@ -106,7 +106,7 @@ test('a test email says where it went, or what the mail server answered', async 
   await page.until(() => expect(page.text()).toContain('535 Authentication failed'));
 });
 
-test('who has just signed up finds the name in the log-in form', async () => {
+test('a user who has just signed up finds the name in the log-in form', async () => {
   const { LoginPage } = await import('../../web/features/account/login-page.tsx');
   const page = await mounted(
     () => {
