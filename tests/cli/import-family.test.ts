@@ -227,6 +227,28 @@ test('settings of later versions act under the names that they have here, and ot
   expect(report.prices.differences).toMatchObject([{ model: 'gpt-4o', there: null }]);
 });
 
+test('automatic groups come along: their order, whose default they are, and the keys that use them', async () => {
+  const options = [
+    { key: 'GroupRatio', value: '{"default":1,"gold":2}' },
+    { key: 'UserUsableGroups', value: '{"default":"d","gold":"g"}' },
+    { key: 'AutoGroups', value: '["gold","default"]' },
+    { key: 'DefaultUseAutoGroup', value: 'true' },
+  ];
+  const token = { id: 1, user_id: 1, key: '1'.repeat(48), status: 1, name: 'auto', expired_time: -1, group: 'auto' };
+  const report = await moveIn({
+    ...{ options, users: [user(1, 'root')], tokens: [token] },
+    channels: [channel(1, { models: 'gpt-4o', group: 'default,gold' })],
+  });
+  const stored = async (key: string) => ((await runner.json(['option', 'get', key])) as { value: string }).value;
+  expect(JSON.parse(await stored('AutoGroups'))).toEqual(['gold', 'default']);
+  expect(await stored('DefaultUseAutoGroup')).toBe('true');
+  expect(report.notes.filter((note) => /auto/i.test(note))).toEqual([]);
+  expect(await runner.json(['route', 'explain', 'gpt-4o', '--token', 'auto'])).toMatchObject({
+    group: 'gold',
+    groups: ['gold', 'default'],
+  });
+});
+
 test('settings that are kept and do nothing here are named, unless they say what everybody has', async () => {
   const options = [
     { key: 'StreamCacheQueueLength', value: '10' },

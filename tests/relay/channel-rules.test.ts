@@ -163,6 +163,25 @@ test('a rule that cannot be applied ends the request: no other channel is tried,
   expect((await gateway.logs())[0]?.channel).toBe(id);
 });
 
+test('the status that a channel maps an answer to is what its client sees, and decides whether another channel is tried', async () => {
+  const fails = (status: number) =>
+    upstream.script((response) => sendJson(response, { error: { message: 'no' } }, status));
+  await open({ status_code_mapping: '{"500":"400"}', priority: 9 });
+  await open({});
+  fails(500);
+  expect([(await send(chat)).status, upstream.requests.length]).toEqual([400, 1]);
+  await removeAll();
+  upstream.requests.length = 0;
+  await open({ status_code_mapping: '{"400":"503"}', priority: 9 });
+  await open({});
+  upstream.script((response) =>
+    upstream.requests.length === 1
+      ? sendJson(response, { error: { message: 'no' } }, 400)
+      : sendJson(response, completion),
+  );
+  expect([(await send(chat)).status, upstream.requests.length]).toEqual([200, 2]);
+});
+
 const withHeaders = (header_override: object, fields: object = {}) =>
   open({ setting: JSON.stringify({ header_override }), ...fields });
 const headers = () => upstream.requests.at(-1)?.headers ?? {};

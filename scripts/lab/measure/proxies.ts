@@ -1,15 +1,19 @@
 /**
  * A site under a path behind a real nginx, Caddy and HAProxy, each of them once with the path passed on and once with the
- * path taken off: `node scripts/launch.mjs lab/measure/proxies`. Needs the three programs (`apt-get install nginx-light caddy haproxy`)
- * and a built console (`node scripts/launch.mjs build`). Prints a line a proxy; exits 1 where one fails.
+ * path taken off: `node scripts/launch.mjs lab/measure/proxies [--gateway FILE]`. Needs the three programs
+ * (`apt-get install nginx-light caddy haproxy`), and an executable or a built console (`node scripts/launch.mjs build`). Prints a line a
+ * proxy; exits 1 where one fails.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { ServerWebSocket } from 'bun';
 import { endAll, freePort, ownProgram, start, waitForResponse } from '../../../cli/bench/process.ts';
 
 const basePath = '/ai';
+const at = process.argv.indexOf('--gateway');
+/** The executable, or these sources. */
+const program = at < 0 ? ownProgram : [resolve(process.argv[at + 1] ?? '')];
 const home = mkdtempSync(join(tmpdir(), 'gateway-proxies-'));
 const betweenMs = 300;
 
@@ -139,7 +143,7 @@ const programs: readonly (readonly [
 ];
 
 async function run(args: readonly string[], input = ''): Promise<string> {
-  const child = Bun.spawn([...ownProgram, ...args], {
+  const child = Bun.spawn([...program, ...args], {
     env: { ...process.env, GATEWAY_DATA_DIR: join(home, 'data') },
     stdin: new Blob([input]),
     stdout: 'pipe',
@@ -267,7 +271,7 @@ try {
   await run(['option', 'set', 'oidc.client_secret=-'], 'secret');
   await run(['option', 'set', 'oidc.enabled=true']);
   const port = freePort();
-  start(null, [...ownProgram, 'serve', '--port', String(port), '--base-path', basePath], {
+  start(null, [...program, 'serve', '--port', String(port), '--base-path', basePath], {
     GATEWAY_DATA_DIR: join(home, 'data'),
   });
   await waitForResponse(`http://127.0.0.1:${port}/api/status`, (status) => status === 200);
