@@ -60,7 +60,7 @@ const kept = (samples: readonly Sample[]): readonly Sample[] =>
   lowNoise(samples).length > 0 ? lowNoise(samples) : samples;
 
 /** Threads that take less of a request are added up. */
-const leastShare = 0.03;
+const minShare = 0.03;
 const others = 'other';
 
 function threadsIn(samples: readonly Sample[]): Record<string, number> {
@@ -68,7 +68,7 @@ function threadsIn(samples: readonly Sample[]): Record<string, number> {
   const names = [...new Set(known.flatMap((one) => Object.keys(one)))];
   const all = names.map((name) => ({ name, micros: median(known.map((one) => one[name] ?? 0)) }));
   const whole = all.reduce((sum, { micros }) => sum + micros, 0);
-  const [large, small] = [true, false].map((is) => all.filter(({ micros }) => micros >= whole * leastShare === is));
+  const [large, small] = [true, false].map((is) => all.filter(({ micros }) => micros >= whole * minShare === is));
   const rest = (small ?? []).reduce((sum, { micros }) => sum + micros, 0);
   const sorted = (large ?? []).sort((one, other) => other.micros - one.micros);
   return Object.fromEntries(

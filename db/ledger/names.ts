@@ -53,7 +53,7 @@ export function nameNumber(userId: number, kind: NameKind, text: string): number
 const nameDay = ({ createdAt }: Pick<LogEntry, 'createdAt'>): number => Math.floor(createdAt / 86_400);
 
 /** Names and users' counts that are kept in memory: what leaves it is read again. */
-const mostKept = 10_000;
+const maxKept = 10_000;
 
 /** Names that are in the table already, so that a repeated name costs no query. */
 export class NameMemory {
@@ -105,7 +105,7 @@ export class NameMemory {
 const keyOf = (userId: number, kind: NameKind, text: string): string => `${userId} ${kind} ${text}`;
 
 function makeRoom<Key>(kept: Map<Key, unknown>): void {
-  if (kept.size < mostKept) return;
+  if (kept.size < maxKept) return;
   for (const oldest of kept.keys()) {
     kept.delete(oldest);
     return;

@@ -58,7 +58,7 @@ export interface LeaseDemandDeps {
  */
 const workPerSecond = 10;
 /** Spending of a shorter time than this gives no rate. */
-const leastRatedMs = 1000;
+const minRatedMs = 1000;
 /** What is leased beyond what is expected, so that it is not requested in every interval. */
 const halfOf = (expected: number): number => Math.ceil(expected / 2);
 
@@ -101,7 +101,7 @@ export function createLeaseDemand({ now, spanMs, idle, prefetch, release }: Leas
   /** Of an ample balance at the rate of this span, of any other what was spent. */
   const likely = (use: Use): number => {
     const { before, used, since, floor } = current(use);
-    const rated = floor === 0 ? used : Math.ceil((used * spanMs) / Math.max(leastRatedMs, now() - since));
+    const rated = floor === 0 ? used : Math.ceil((used * spanMs) / Math.max(minRatedMs, now() - since));
     return Math.max(before, used, rated);
   };
   const keysOf = (use: Use): number => Math.max(1, current(use).keys.size, use.keysBefore);

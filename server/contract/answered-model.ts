@@ -2,7 +2,7 @@
 import { type PriceTables, pricedName } from './pricing/tables.ts';
 
 /** Longer names are cut. */
-const longestName = 200;
+const maxName = 200;
 
 /** Hosts write a region and the maker in front, and a revision behind. Source: https://docs.aws.amazon.com/bedrock/latest/userguide/models-supported.html */
 const bedrock = /^(?:(?:us|eu|apac|jp|au|ca|global|us-gov)\.)?[a-z0-9-]+\.(?=[a-z])|-v\d+(?::\d+)?$/g;
@@ -10,17 +10,17 @@ const bedrock = /^(?:(?:us|eu|apac|jp|au|ca|global|us-gov)\.)?[a-z0-9-]+\.(?=[a-
 const ending =
   /[-@:](?:latest|preview|exp|free|nitro|floor|online|beta|\d{3,4}|\d{2}-\d{2}|\d{2}-20\d\d|20\d{2}-?\d{2}-?\d{2}|20\d{4})$/;
 /** As many as names have; the first of them that is none ends the rest. */
-const mostEndings = 4;
+const maxEndings = 4;
 
 function withoutEndings(name: string): string {
   let rest = name;
-  for (let taken = 0; taken < mostEndings; taken++) rest = rest.replace(ending, '');
+  for (let taken = 0; taken < maxEndings; taken++) rest = rest.replace(ending, '');
   return rest;
 }
 
 /** One spelling of a model's name, without date, host and maker. */
 export function plainModel(name: string): string {
-  const whole = name.slice(0, longestName).toLowerCase();
+  const whole = name.slice(0, maxName).toLowerCase();
   const own = whole.slice(whole.lastIndexOf('/') + 1);
   const bare = /^[a-z0-9-]+(?:\.[a-z0-9-]+)?\.[a-z]|-v\d+:\d+$/.test(own) ? own.replace(bedrock, '') : own;
   return withoutEndings(bare).replace(/[._]/g, '-');

@@ -9,11 +9,11 @@ const units = [
   { seconds: 1, en: 'seconds', zh: '秒' },
 ] as const;
 /** Up to here seconds are read at a glance. */
-const longestInSeconds = 120;
+const maxInSeconds = 120;
 
 /** Rounded up: whoever comes back then is not too early. @param seconds of at least 0. */
 export function waitIn(seconds: number, language: Language): string {
-  const first = seconds <= longestInSeconds ? 3 : units.findIndex((unit) => seconds >= unit.seconds);
+  const first = seconds <= maxInSeconds ? 3 : units.findIndex((unit) => seconds >= unit.seconds);
   const least = units[Math.min(first + 1, 3)]?.seconds ?? 1;
   let rest = Math.ceil(seconds / least) * least;
   const parts: string[] = [];

@@ -18,13 +18,13 @@ const client = new QueryClient({ defaultOptions: { queries: { retry: shouldRetry
 watchForms();
 reportUnhandled();
 /** How long the first picture waits for more than its words. */
-const longestWaitMs = 1000;
+const maxWaitMs = 1000;
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 // Words, the site's status and the page that was asked for are on their way together and shown at once.
 const words = startLanguage();
 const rest = Promise.all([client.prefetchQuery(statusQuery), preloadPage(pagePath())]);
-const ready = words.then(() => Promise.race([rest, wait(longestWaitMs)]));
+const ready = words.then(() => Promise.race([rest, wait(maxWaitMs)]));
 const root = document.getElementById('root');
 if (root !== null) {
   void ready.then(() => {

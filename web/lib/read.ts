@@ -59,7 +59,7 @@ export const useRead = <Data>(options: ReadOptions<Data>): UseQueryResult<Data> 
 export const useOptionalRead = <Data>(options: ReadOptions<Data>): UseQueryResult<Data> =>
   useQuery({ ...options, meta: { shownBy: 'page' } });
 
-const longestHold = 1500;
+const maxHold = 1500;
 
 /**
  * Holds a page back until its optional data is there too: arriving later, that would move what is being read.
@@ -69,7 +69,7 @@ const longestHold = 1500;
 export function useHeld(pending: boolean): boolean {
   const [late, setLate] = useState(false);
   useEffect(() => {
-    const timer = setTimeout(() => setLate(true), longestHold);
+    const timer = setTimeout(() => setLate(true), maxHold);
     return () => clearTimeout(timer);
   }, []);
   return pending && !late;

@@ -57,7 +57,7 @@ export const rollback: CommandRun = async (context, _flags, input) => {
 const fetchMs = 30_000;
 
 /** The largest open list has a tenth of it. */
-const mostBytes = 32_000_000;
+const maxBytes = 32_000_000;
 
 const reasons: Readonly<Record<string, { readonly zh: string; readonly en: string }>> = {
   threefold: { zh: '价格变动达三倍，未列入建议', en: 'moves threefold, held back' },
@@ -73,12 +73,12 @@ const heldWords = (reason: string) => reasons[reason] ?? { zh: reason, en: reaso
 async function readSource(from: string): Promise<string> {
   try {
     if (!/^https?:\/\//i.test(from)) {
-      if ((await stat(from)).size > mostBytes) throw new Error(`more than ${mostBytes / 1e6} MB`);
+      if ((await stat(from)).size > maxBytes) throw new Error(`more than ${maxBytes / 1e6} MB`);
       return await readFile(from, 'utf8');
     }
     const response = await fetch(from, { signal: AbortSignal.timeout(fetchMs) });
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    return await textWithin(response, mostBytes);
+    return await textWithin(response, maxBytes);
   } catch (error) {
     throw new AppError('usage', { detail: `${from}: ${error instanceof Error ? error.message : error}` }, error);
   }

@@ -14,7 +14,7 @@ import { type ProxyName, proxies } from '../../parts/proxy-lines.ts';
 import { failureLine } from '../../parts/top.ts';
 import { allChannels, testErrorOf } from '../channel/fields.ts';
 
-const leastFreeBytes = 1 << 30;
+const minFreeBytes = 1 << 30;
 const readableByOthers = 0o077;
 
 /** Everything secret in the folder is for its owner alone. @returns what was changed. */
@@ -55,7 +55,7 @@ function disk({ dataDir, say }: Context): Finding {
   const free = bavail * bsize;
   const gigabytes = (free / 1e9).toFixed(1);
   const detail = say(`剩余 ${gigabytes} GB`, `${gigabytes} GB free`);
-  return free < leastFreeBytes ? wrong('disk', 'warn', detail, 'gateway logs prune --before 90d') : ok('disk', detail);
+  return free < minFreeBytes ? wrong('disk', 'warn', detail, 'gateway logs prune --before 90d') : ok('disk', detail);
 }
 
 async function server(context: Context): Promise<Finding> {

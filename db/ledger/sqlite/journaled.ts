@@ -29,10 +29,10 @@ interface Acknowledged {
 }
 
 /** So many wait before they are applied, or so long. */
-const largestBatch = 1000;
+const maxBatch = 1000;
 const applyMs = 250;
 /** Notes are in no journal, whose size bounds the others: while the tables take nothing, so many of all wait, and notes beyond are dropped. */
-const largestWaiting = 5000;
+const maxWaiting = 5000;
 /** One transaction: some 2 ms, for which nobody is acknowledged. */
 const sliceCommands = 128;
 /** Readers that come one after the other share a batch. */
@@ -44,7 +44,7 @@ const batchBusyMs = 10;
 /** The same where nothing is acknowledged before it is written, so that this thread can report why. */
 const fullBusyMs = 250;
 /** Another connection may write for so long before anybody is alarmed. */
-const longestBusyMs = 10_000;
+const maxBusyMs = 10_000;
 
 const done: LedgerResult = { status: 'done' };
 
@@ -261,7 +261,7 @@ export class JournaledStore {
   #acknowledge(commands: readonly LedgerCommand[], before: number): void {
     const at = this.#timers.monoNow();
     let sequence = before;
-    const isFull = this.#trouble !== null || this.#waiting.length >= largestWaiting;
+    const isFull = this.#trouble !== null || this.#waiting.length >= maxWaiting;
     for (const command of commands) {
       if (command.type === 'note' && isFull) continue;
       if (isJournaled(command)) sequence++;
@@ -270,7 +270,7 @@ export class JournaledStore {
     }
     this.#taken = this.#given + this.#waiting.length;
     if (this.#waiting.length === 0) return;
-    this.#schedule(this.#waiting.length >= largestBatch ? 0 : applyMs, this.#waiting.length >= largestBatch);
+    this.#schedule(this.#waiting.length >= maxBatch ? 0 : applyMs, this.#waiting.length >= maxBatch);
   }
 
   #schedule(ms: number, isUrgent: boolean): void {
@@ -306,7 +306,7 @@ export class JournaledStore {
   #failed(error: unknown, first: Acknowledged): void {
     const cause = error instanceof NotWritten ? error.cause : error;
     if (!this.#store.isBusy(cause)) this.#report(messageOf(error));
-    else if (this.#timers.monoNow() - first.at > longestBusyMs) this.#report(reasonText('behind'));
+    else if (this.#timers.monoNow() - first.at > maxBusyMs) this.#report(reasonText('behind'));
     if (this.#trouble !== null) this.#giveUpFlushes();
     this.#schedule(this.#retryMs, true);
     this.#retryMs = Math.min(maxRetryMs, this.#retryMs * 2);

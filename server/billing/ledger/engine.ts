@@ -60,9 +60,9 @@ export interface EngineDeps {
   readonly timers?: Pick<Timers, 'set' | 'every'>;
 }
 
-const largestBatch = 1000;
+const maxBatch = 1000;
 /** Settlements kept in memory while the disk refuses them; beyond that no paid work is admitted. */
-const largestQueue = 50_000;
+const maxQueue = 50_000;
 const firstRetryMs = 10;
 const maxRetryMs = 1000;
 /** The log is folded back into the file when nothing has been written for this long. */
@@ -143,7 +143,7 @@ export class LedgerEngine implements NodeEngine {
       return { ok: false, reason: this.#failing ?? reasonText('tenure_over') };
     const trouble = this.#store.trouble?.() ?? null;
     if (trouble !== null) return { ok: false, reason: trouble };
-    return this.#queue.length >= largestQueue
+    return this.#queue.length >= maxQueue
       ? { ok: false, reason: reasonText('crowded', { count: this.#queue.length }) }
       : { ok: true };
   }
@@ -259,7 +259,7 @@ export class LedgerEngine implements NodeEngine {
     } catch (error) {
       return this.#fail(error);
     }
-    const batch = this.#queue.slice(0, this.#unresolved > 0 ? this.#unresolved : largestBatch);
+    const batch = this.#queue.slice(0, this.#unresolved > 0 ? this.#unresolved : maxBatch);
     if (batch.length === 0) return this.#failing === null ? this.#settleDown() : this.#probe();
     try {
       const pending = this.#commit(batch);
@@ -275,8 +275,8 @@ export class LedgerEngine implements NodeEngine {
 
   /** Commands kept earlier go with the new ones. */
   #refill(): void {
-    if (this.#outbox === undefined || this.#failing !== null || this.#queue.length >= largestBatch) return;
-    for (const { number, command } of this.#outbox.take(largestBatch - this.#queue.length))
+    if (this.#outbox === undefined || this.#failing !== null || this.#queue.length >= maxBatch) return;
+    for (const { number, command } of this.#outbox.take(maxBatch - this.#queue.length))
       this.#queue.push({ command, done: noop, kept: number });
   }
 

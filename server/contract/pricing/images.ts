@@ -35,13 +35,13 @@ const fewerByQuality = /^gpt-image-1(?:\.5|-mini)?(?:-\d|$)/;
 const finestPicture = 7100;
 const usualArea = 1024 * 1536;
 /** More is no picture. */
-const largestArea = 8192 * 8192;
+const maxArea = 8192 * 8192;
 
 const sizeWords = /^([1-9]\d{2,4})[x*]([1-9]\d{2,4})$/i;
 /** Pixels of a size in words, as of a usual picture where it is none. */
 export const areaOf = (size: string): number => {
   const [, width, height] = sizeWords.exec(size) ?? [];
-  return width === undefined ? usualArea : Math.min(largestArea, Number(width) * Number(height));
+  return width === undefined ? usualArea : Math.min(maxArea, Number(width) * Number(height));
 };
 
 /** Whether a model's maker sells its pictures by their tokens. Source: https://platform.openai.com/docs/pricing. */

@@ -23,7 +23,7 @@ const daySeconds = 86_400;
 /** Below a dollar an hour nothing is unusual. */
 const minRequests = 1;
 /** Of less than that nobody made use. */
-const leastHitRate = 0.1;
+const minHitRate = 0.1;
 
 export const conditions: Readonly<Record<AlertKindName, (inputs: AlertInputs) => readonly Found[]>> = {
   channel_disabled: ({ channels }) =>
@@ -119,7 +119,7 @@ export const conditions: Readonly<Record<AlertKindName, (inputs: AlertInputs) =>
       const { last, before } = found;
       if (last.requests < least || before.requests < least) return [];
       const [rate, usual] = [hitRateOf(last) ?? 0, hitRateOf(before) ?? 0];
-      if (usual < leastHitRate || rate * 2 > usual) return [];
+      if (usual < minHitRate || rate * 2 > usual) return [];
       const percent = (share: number): string => (share * 100).toFixed(1);
       const values = { id, name, requests: last.requests, rate: percent(rate), before: percent(usual) };
       return [{ subject: String(id), values }];

@@ -17,7 +17,7 @@ const windowSeconds = 300;
 const hourSeconds = 3600;
 const usualDays = 14;
 /** Dollars, below which nothing is a leak. */
-const leastDollars = 5;
+const minDollars = 5;
 const times = 10;
 const type = 'key_frozen';
 
@@ -58,7 +58,7 @@ export function createLeakStop(deps: {
     async look(): Promise<number> {
       if (!options.get('budgets.leak_stop') || !options.get('LogConsumeEnabled')) return 0;
       const at = Math.floor(deps.now() / 1000);
-      const least = leastDollars * options.get('QuotaPerUnit');
+      const least = minDollars * options.get('QuotaPerUnit');
       const from = at - windowSeconds;
       let stopped = 0;
       for (const key of await repository.spenders(from, least)) {

@@ -17,7 +17,7 @@ const columns: Readonly<Record<CacheRateBy, CacheRateColumn>> = {
   day: 'day',
 };
 /** Groups of an answer: those that read most; days are few. */
-const mostRates = 500;
+const maxRates = 500;
 
 export function createCacheRates({ database }: { readonly database: Database }) {
   const repository = createCacheRatesRepository(forReading(database));
@@ -64,7 +64,7 @@ export function createCacheRates({ database }: { readonly database: Database }) 
       by === 'day'
         ? (one: CacheRates[number], other: CacheRates[number]) => one.name.localeCompare(other.name)
         : (one: CacheRates[number], other: CacheRates[number]) => other.input_tokens - one.input_tokens;
-    return [...rates.values()].sort(order).slice(0, mostRates);
+    return [...rates.values()].sort(order).slice(0, maxRates);
   };
 }
 

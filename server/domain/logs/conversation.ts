@@ -6,7 +6,7 @@ import { AppError } from '../../contract/errors.ts';
 import { otherName, otherText } from '../../contract/names.ts';
 
 /** Rows of an answer: the newest questions and the dearest helpers. */
-const mostRows = 500;
+const maxRows = 500;
 
 export function createConversations({ database }: { readonly database: Database }) {
   const repository = createConversationsRepository(forReading(database));
@@ -19,8 +19,8 @@ export function createConversations({ database }: { readonly database: Database 
     const [begin, models, prompts, helpers] = await Promise.all([
       repository.begin(owner),
       repository.models(owner),
-      repository.prompts(owner, mostRows),
-      repository.helpers(owner, mostRows),
+      repository.prompts(owner, maxRows),
+      repository.helpers(owner, maxRows),
     ]);
     const { agent_id: agent = 0, project_id: project = 0 } = begin ?? {};
     const ids = new Set([agent, project]);

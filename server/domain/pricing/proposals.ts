@@ -54,7 +54,7 @@ export interface ProposalDeps {
 const listKey = 'price_list';
 const rejectedKey = 'rejected_prices';
 /** Twice the largest open list; it is parsed at once. */
-const mostBytes = 6_000_000;
+const maxBytes = 6_000_000;
 const fetchMs = 30_000;
 const hourSeconds = 3600;
 /** A list that could not be read is tried again after so long. */
@@ -127,7 +127,7 @@ export function createProposals({ options, pricing, served, fetch, now }: Propos
   const read = async (address: string): Promise<string> => {
     const response = await fetch(address, { signal: AbortSignal.timeout(fetchMs) });
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    const text = await textWithin(response, mostBytes);
+    const text = await textWithin(response, maxBytes);
     let parsed: unknown;
     try {
       parsed = JSON.parse(text);

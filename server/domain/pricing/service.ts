@@ -37,7 +37,7 @@ const modelMaps = ['ModelPrice', 'ModelRatio', 'CompletionRatio', 'CacheRatio'] 
 const unit = 2;
 
 /** A price that moves so many times is a mistake more often than news. */
-const mostMove = 3;
+const maxMove = 3;
 
 /** Prices that a list would move threefold, take away or count in another unit. */
 function movesOf(tables: PriceTables, { entries, gone }: PriceList, options: OptionsService): HeldPrice[] {
@@ -159,7 +159,7 @@ const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
 
 const movesFar = (was: number, will: number): boolean =>
-  was !== will && (was === 0 || will === 0 || was / will >= mostMove || will / was >= mostMove);
+  was !== will && (was === 0 || will === 0 || was / will >= maxMove || will / was >= maxMove);
 
 export type PricingService = ReturnType<typeof createPricing>;
 

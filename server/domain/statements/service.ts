@@ -33,7 +33,7 @@ export interface StatementScope {
 }
 
 /** Shares that are listed. */
-const mostShares = 500;
+const maxShares = 500;
 const noSums = { requests: 0, prompt_tokens: 0, completion_tokens: 0, quota: 0 };
 type Sums = Statement['total'];
 const added = (one: Sums, other: Sums): Sums => ({
@@ -143,7 +143,7 @@ export function createStatements(deps: StatementsDeps) {
         const known = sums.get(key) ?? { id, name, user, username: '', ...noSums };
         sums.set(key, { ...known, ...added(known, share) });
       }
-      const dearest = [...sums.values()].toSorted((one, other) => other.quota - one.quota).slice(0, mostShares);
+      const dearest = [...sums.values()].toSorted((one, other) => other.quota - one.quota).slice(0, maxShares);
       const users = userId === undefined ? await repository.usersOf(dearest.map(({ user }) => user)) : undefined;
       const shares = dearest.map((share) => {
         const username = users === undefined ? owner : (users.get(share.user) ?? '');

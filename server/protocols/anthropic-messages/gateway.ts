@@ -128,7 +128,7 @@ export const gateway: GatewayRules = {
 };
 
 /** Longest line that its list of models shows. */
-const longestDescription = 100;
+const maxDescription = 100;
 const dollars = (amount: number): string => `$${Number(amount.toFixed(amount < 1 ? 4 : 2))}`;
 
 /** What stands beside a model's name: "$2.50 / $10 per M, OpenAI". */
@@ -140,5 +140,5 @@ export function descriptionOf({ price, provider }: ModelOffer): string {
         ? [`${dollars(price.call)} per call`]
         : [`${dollars(price.input)} / ${dollars(price.output)} per M`];
   if (price?.least !== undefined) cost[0] = `up to ${cost[0]}`;
-  return [...cost, ...(provider === '' ? [] : [provider])].join(', ').slice(0, longestDescription);
+  return [...cost, ...(provider === '' ? [] : [provider])].join(', ').slice(0, maxDescription);
 }

@@ -23,7 +23,7 @@ const instructions = `You are a coding agent that works in the user's terminal a
 - Answer briefly and plainly: what you did, where, and what is left.`;
 
 /** What it takes for a window where nobody knows better: no model of today has less. */
-const leastWindow = 128_000;
+const minWindow = 128_000;
 /** Tokens of a tool's answer that stay in the conversation. */
 const truncation = { mode: 'tokens', limit: 10_000 };
 /** Behind those that Codex knows. */
@@ -67,7 +67,7 @@ export function codexCard(
 ): Record<string, unknown> {
   const socket = hasSockets ? { prefer_websockets: true } : {};
   const own = known.get(id);
-  const window = Math.min(inputLimit ?? Number.POSITIVE_INFINITY, own?.context_window ?? inputLimit ?? leastWindow);
+  const window = Math.min(inputLimit ?? Number.POSITIVE_INFINITY, own?.context_window ?? inputLimit ?? minWindow);
   const takesPictures = inputs === null || inputs.includes('image');
   if (own !== undefined)
     return {

@@ -54,12 +54,12 @@ export const portableId = (id: string): string => (matches.test(id) ? id : `call
 const hashOf = (name: string): string => Bun.hash(name).toString(36).padStart(13, '0').slice(-8);
 
 /** Longer names of bundles are cut: each of their tools repeats them. */
-const longestBundle = 64;
+const maxBundle = 64;
 const bundleWords = 40;
 
 /** What a bundle's tools are called by before their own names where a dialect knows no bundles. */
 export const bundlePrefix = (namespace: string): string =>
-  namespace.length <= longestBundle ? `${namespace}__` : `${namespace.slice(0, bundleWords)}_${hashOf(namespace)}__`;
+  namespace.length <= maxBundle ? `${namespace}__` : `${namespace.slice(0, bundleWords)}_${hashOf(namespace)}__`;
 
 /** A bundle's name becomes part of its tools' names where a dialect knows no bundles. */
 export const bundled = (namespace: string | null, name: string): string =>
@@ -67,7 +67,7 @@ export const bundled = (namespace: string | null, name: string): string =>
 
 /** Google wants a letter or `_` first. Source: https://ai.google.dev/api/caching#FunctionDeclaration */
 const portableNames = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
-const longestWords = 50;
+const maxWords = 50;
 
 /**
  * Names that every dialect accepts. One that is changed ends with a hash of the whole, so that two tools never become one,
@@ -78,7 +78,7 @@ export function portableName(name: string): string {
   const words = name
     .replace(/[^a-zA-Z0-9_-]+/g, '_')
     .replace(/^(?=[^a-zA-Z_])/, '_')
-    .slice(0, longestWords);
+    .slice(0, maxWords);
   return `${words === '_' || words === '' ? 'tool' : words}_${hashOf(name)}`;
 }
 

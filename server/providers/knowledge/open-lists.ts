@@ -18,7 +18,7 @@ export interface OpenList {
 const mostPerToken = 0.01;
 const million = 1e6;
 /** Dollars for one picture, page or second. */
-const mostEach = 10_000;
+const maxEach = 10_000;
 
 /** Names of what a token costs, or a million of them. */
 const byToken =
@@ -35,7 +35,7 @@ function faultOf(name: string, row: Row, most: number): RefusedReason | null {
       const figure = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
       if (typeof figure !== 'number' || !Number.isFinite(figure)) found ??= 'not_a_number';
       else if (figure < 0) found = 'negative';
-      else if (figure > (byToken.test(key) ? most : mostEach)) found ??= 'too_large';
+      else if (figure > (byToken.test(key) ? most : maxEach)) found ??= 'too_large';
     }
   };
   for (const [key, value] of Object.entries(row)) if (priceMember.test(key) || key === 'prices') look(value, key);

@@ -63,19 +63,19 @@ interface Block {
 }
 
 /** Smaller differences are how providers round. */
-const leastTokens = 1024;
+const minTokens = 1024;
 /** Conversations of one thread, and branches of one: helpers and side questions go under its name. */
-const mostConversations = 2000;
+const maxConversations = 2000;
 const branches = 6;
 /** Digests kept of one turn, and of all of a thread: some 80 bytes each, with their names. */
-const mostBlocks = 1000;
-const mostOfAll = 200_000;
+const maxBlocks = 1000;
+const maxOfAll = 200_000;
 /** Members of longer names are called alike: clients choose them, and they are kept and logged. */
-const mostNameUnits = 64;
-const mostIdUnits = 200;
+const maxNameUnits = 64;
+const maxIdUnits = 200;
 const longName = '…';
 /** A body takes up to 3 ms per MB to digest, on the thread that serves all requests. Of longer ones nothing is found out. */
-const mostBytes = 4 * 1024 * 1024;
+const maxBytes = 4 * 1024 * 1024;
 const minuteMs = 60_000;
 /** Anthropic keeps a prompt for five minutes from its last use, OpenAI for five to ten; an hour where it was asked for. */
 const shortLifeMs = 5 * minuteMs;
@@ -89,7 +89,7 @@ export function withDiagnosis(miss: CacheMiss | null, diagnosis: CacheDiagnosis,
   const { reason } = diagnosis;
   if (!isChange(reason) || (miss !== null && miss.by !== 'upstream')) return miss;
   const tokens = miss?.tokens ?? Math.min(diagnosis.tokens ?? 0, most);
-  return tokens < leastTokens ? miss : { by: 'provider', at: reason.replace(/_changed$/, ''), tokens };
+  return tokens < minTokens ? miss : { by: 'provider', at: reason.replace(/_changed$/, ''), tokens };
 }
 const isChange = (reason: string): boolean => reason.endsWith('_changed') || reason === 'context_compacted';
 
@@ -102,8 +102,8 @@ export class CacheWatch {
   private kept = 0;
 
   constructor(
-    private readonly most = mostConversations,
-    private readonly mostKept = mostOfAll,
+    private readonly most = maxConversations,
+    private readonly mostKept = maxOfAll,
   ) {}
 
   get conversations(): number {
@@ -115,12 +115,12 @@ export class CacheWatch {
     const { parsed, usage } = turn;
     const { cache: rules } = codecFor(parsed.protocol).definition;
     if (rules === undefined || parsed.operation !== 'chat') return null;
-    if (parsed.json !== null && parsed.json.bytes.length > mostBytes) return null;
+    if (parsed.json !== null && parsed.json.bytes.length > maxBytes) return null;
     const key = `${turn.userId}:${turn.conversation}`;
     const held = heldAfter(usage, rules);
     const known = this.seen.get(key) ?? none;
     // Of a cache that has nothing, nothing can be missed.
-    if (known.length === 0 && held < leastTokens) return null;
+    if (known.length === 0 && held < minTokens) return null;
     const { blocks, isMarked } = blocksOf(parsed.body, rules) ?? nothing;
     if (blocks.length === 0) return null;
     const before = branchOf(known, blocks);
@@ -133,7 +133,7 @@ export class CacheWatch {
       heads: headsIn(blocks, rules),
       isMarked,
       held,
-      responseId: (turn.responseId?.length ?? 0) <= mostIdUnits ? (turn.responseId ?? null) : null,
+      responseId: (turn.responseId?.length ?? 0) <= maxIdUnits ? (turn.responseId ?? null) : null,
       untilMs: turn.sentMs + (usage.cacheWrite1h + usage.cacheWrite12h > 0 ? longLifeMs : shortLifeMs),
     };
     const miss = before === null ? null : missOf(before, now, usage, turn.sentMs);
@@ -214,7 +214,7 @@ function blocksOf(body: Readonly<Record<string, unknown>>, rules: CacheRules): C
   const blocks: Block[] = [];
   let isMarked = mark !== undefined && record(body[mark]) !== null;
   const add = (name: string, value: unknown) => {
-    if (blocks.length === mostBlocks) return;
+    if (blocks.length === maxBlocks) return;
     const text = JSON.stringify(value);
     const unmarked = withoutMark(text, value, mark);
     isMarked ||= unmarked !== text;
@@ -227,7 +227,7 @@ function blocksOf(body: Readonly<Record<string, unknown>>, rules: CacheRules): C
   addAll('tools', body.tools);
   for (const name of Object.keys(body).sort())
     if (name !== 'tools' && name !== rules.turns && name !== mark && !rules.unhashed.includes(name) && !asks.has(name))
-      addAll(name.length > mostNameUnits ? longName : name, body[name]);
+      addAll(name.length > maxNameUnits ? longName : name, body[name]);
   if (typeof turns === 'string') add(rules.turns, turns);
   else for (const [at, turn] of turns.entries()) add(`${rules.turns}[${at}]`, inBlocks(turn, rules));
   return { blocks, isMarked };
@@ -263,7 +263,7 @@ function heldAfter(usage: Usage, { mark }: CacheRules): number {
   const reported = cacheTokensOf(usage);
   if (mark !== undefined) return reported;
   const all = promptTokensOf(usage);
-  return Math.max(reported, all < leastTokens ? 0 : all - (all % 128));
+  return Math.max(reported, all < minTokens ? 0 : all - (all % 128));
 }
 
 /** The earlier turn that has most blocks of messages in common with this one; null = none has any. */
@@ -281,7 +281,7 @@ function branchOf(known: readonly Seen[], blocks: readonly Block[]): Seen | null
 
 function missOf(before: Seen, now: Seen, usage: Usage, sentMs: number): CacheMiss | null {
   const tokens = before.held - usage.cacheRead;
-  if (tokens < leastTokens || usage.cacheRead * 2 >= before.held) return null;
+  if (tokens < minTokens || usage.cacheRead * 2 >= before.held) return null;
   const miss = (by: CacheMiss['by'], at = ''): CacheMiss => ({ by, at, tokens });
   // Whatever else changed: another upstream has nothing of it.
   if (now.channelId !== before.channelId) return miss('channel', 'channel');

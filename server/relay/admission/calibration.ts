@@ -7,11 +7,11 @@
 
 /** Where nothing is known. No model is taken to make more, for beyond it the most that a request may cost is exact. */
 export const mostPerCounted = 1.5;
-const leastAnswers = 200;
-const leastUsers = 5;
+const minAnswers = 200;
+const minUsers = 5;
 const percentile = 0.999;
 /** Below it the frames that providers put around turns weigh more than words. */
-const leastCounted = 256;
+const minCounted = 256;
 /** Of one model. So many that the percentile leaves one out, and no more: one user alone dilutes nobody's. */
 const answersKept = 1024;
 /** Of one thread: with 1,024 answers of 12 bytes each some 3 MB. */
@@ -63,7 +63,7 @@ class Answers {
 
   private compute(): number {
     const { count, ofUsers } = this;
-    if (count < leastAnswers || ofUsers.size < leastUsers) return mostPerCounted;
+    if (count < minAnswers || ofUsers.size < minUsers) return mostPerCounted;
     const sorted = this.ratios.slice(0, count).sort();
     const ratio = sorted[Math.ceil(count * percentile) - 1] ?? mostPerCounted;
     return Math.min(mostPerCounted, Math.max(1, ratio));
@@ -88,7 +88,7 @@ export class Calibration {
    * @param counted tokens by our own encodings, all of the prompt. @param reported tokens of the prompt, cached ones included.
    */
   learn(model: string, userId: number, counted: number, reported: number): void {
-    if (!(counted >= leastCounted) || !(reported > 0) || !Number.isFinite(reported)) return;
+    if (!(counted >= minCounted) || !(reported > 0) || !Number.isFinite(reported)) return;
     const known = this.models.get(model) ?? new Answers();
     known.add(userId, reported / counted);
     this.models.delete(model);

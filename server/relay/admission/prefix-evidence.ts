@@ -79,7 +79,7 @@ const partsBack = 20;
 /** Branches of one conversation: agents let others work under its name. */
 const turnsOfConversation = 8;
 /** Conversations of one thread: with eight turns of eight points each some 60 MB at most, and 2 MB as a rule. */
-const mostConversations = 5000;
+const maxConversations = 5000;
 const nameUnits = 256;
 /** A request is sent a little later than it is looked up. */
 const marginMs = 5000;
@@ -91,7 +91,7 @@ export class PrefixEvidence {
   /** @param now milliseconds of a monotonic clock. */
   constructor(
     private readonly now: () => number,
-    private readonly most = mostConversations,
+    private readonly most = maxConversations,
   ) {}
 
   get conversations(): number {

@@ -63,7 +63,7 @@ const metadataMembers: readonly Reading[] = [
 ];
 
 /** Longer ones are not read. */
-const longestStructure = 8192;
+const maxStructure = 8192;
 /** Units of the first question that tell conversations apart. */
 const questionUnits = 8192;
 
@@ -164,7 +164,7 @@ function claudeSessionIn(told: unknown): unknown {
 }
 
 function structureIn(text: string | undefined): Readonly<Record<string, unknown>> | null {
-  if (text === undefined || text.length > longestStructure) return null;
+  if (text === undefined || text.length > maxStructure) return null;
   try {
     return record(JSON.parse(text));
   } catch {

@@ -1,7 +1,7 @@
 /** How long models take to begin an answer, by channel: who leaves an upstream that takes much longer leaves one that hangs. Memory only. */
 
 /** Everybody waits so long. */
-const leastMs = 30_000;
+const minMs = 30_000;
 /** An answer may take so many times as long as usual. */
 const allowance = 2;
 /** What is usual follows slow answers sooner than fast ones: short questions must not make long ones look as if they hung. */
@@ -31,7 +31,7 @@ export class FirstBytes {
   /** @returns the milliseconds after which an upstream that has sent nothing counts as hanging. */
   hangsAfterMs(channelId: number, model: string, streamed: boolean): number {
     const usual = this.usual.get(channelId)?.get(model);
-    return Math.max(leastMs, allowance * (usual?.[streamed ? 'streamed' : 'whole'] ?? 0));
+    return Math.max(minMs, allowance * (usual?.[streamed ? 'streamed' : 'whole'] ?? 0));
   }
 
   private make(channelId: number, model: string): Usual {

@@ -120,12 +120,12 @@ export function classify(status: number, error: UpstreamError | null): FailureCl
 const passing: ReadonlySet<number> = new Set([429, 503, 529]);
 
 /** A plan's month is the longest wait that means anything; what is larger is no number of a header either. */
-const longestWaitSeconds = 31 * 86_400;
+const maxWaitSeconds = 31 * 86_400;
 
 /** @param status of the response, or the one of an error inside of a stream. @param error without keys and addresses. @param stated seconds to wait, as the response's headers say it. */
 export function statusFailure(status: number, error: UpstreamError, stated: number | null): UpstreamFailure {
   const wait = stated ?? (passing.has(status) ? (error.retryAfter ?? null) : null);
-  const retryAfter = wait === null ? null : Math.min(wait, longestWaitSeconds);
+  const retryAfter = wait === null ? null : Math.min(wait, maxWaitSeconds);
   const kind = classify(status, error);
   const refusal = refusalIn(error, kind === 'key');
   const failure = { class: kind, status, error, retryAfter, reason: 'status' } as const;

@@ -17,7 +17,7 @@ const countName = /(?:tokens?|count|units|requests)$/i;
 const suspicious = /(?:tokens?|count|units|requests)"\s{0,8}:\s{0,8}"?(?:-|\d{8}|\d{1,7}[.e])/i;
 const deepest = 6;
 /** Edits of one container at most. No upstream counts so many: the place of each is looked for. */
-const mostEdits = 64;
+const maxEdits = 64;
 
 /** Words are no counts. */
 const isAbsurd = (value: unknown): boolean =>
@@ -36,7 +36,7 @@ function addAbsurd(value: unknown, path: Path, edits: DeepEdit[]): void {
 function addAbsurdWithin(container: unknown, path: Path, edits: DeepEdit[]): void {
   const found: DeepEdit[] = [];
   addAbsurd(container, path, found);
-  if (found.length <= mostEdits) edits.push(...found);
+  if (found.length <= maxEdits) edits.push(...found);
   else edits.push({ path, value: '{}' });
 }
 

@@ -20,7 +20,7 @@ type Clock = Pick<Timers, 'now' | 'monoNow'>;
 
 const format = 1;
 /** Waits are at most so long, and a clock may have been wrong. */
-const longestMs = 8 * 86_400_000;
+const maxMs = 8 * 86_400_000;
 
 /** `ejectedUntil` and `waitUntil` among the members of a pair. */
 const pairTimes: readonly number[] = [3, 5];
@@ -67,7 +67,7 @@ export function readHealth(text: string, { now, monoNow }: Clock): HealthReport 
   const kept = Object(read) as Readonly<Partial<Record<'format' | 'channels' | 'pairs' | 'keys', unknown>>>;
   if (kept.format !== format || !Array.isArray(kept.channels) || !areNumbers(kept.pairs)) return null;
   const by = monoNow() - now();
-  const latest = now() + longestMs;
+  const latest = now() + maxMs;
   const channels = kept.channels.map(Object) as ChannelReport[];
   const keys = Array.isArray(kept.keys) ? kept.keys.filter(isKeyReport) : [];
   const numbers = shiftedPairs(new Float64Array(kept.pairs), by);

@@ -20,7 +20,7 @@ import { watchThread } from '../watch-thread.ts';
 import type { FromReader, ToReader } from './worker.ts';
 
 /** A read that has not ended so long after it began is given up, and so is one that has not begun so long after it came. */
-const longestSeconds = 30;
+const maxSeconds = 30;
 /** The thread takes memory; it ends when nothing was read for this long. */
 const idleMs = 60_000;
 
@@ -154,8 +154,8 @@ export class Reader {
   }
 }
 
-const longestMs = longestSeconds * 1000;
-const tooLong = (): AppError => new AppError('read_too_long', { seconds: longestSeconds });
+const longestMs = maxSeconds * 1000;
+const tooLong = (): AppError => new AppError('read_too_long', { seconds: maxSeconds });
 
 /** Statements go to the reader; it has one connection, and no transactions. */
 export const readingWith = (reader: Reader): Kysely<Schema> =>

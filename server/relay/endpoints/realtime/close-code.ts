@@ -17,7 +17,7 @@ const noCode = 1005;
 const ofTheOtherSocket: ReadonlySet<number> = new Set([1002, 1004, 1006, 1010, 1015]);
 
 /** Bytes that a close frame can carry behind its code. */
-const longestReason = 123;
+const maxReason = 123;
 
 export interface SocketClose {
   readonly code: number;
@@ -36,8 +36,8 @@ export function closeForClient({ code, reason }: SocketClose, channel: ChannelSn
 
 function fitting(text: string): string {
   const bytes = Buffer.from(text);
-  if (bytes.length <= longestReason) return text;
-  let end = longestReason;
+  if (bytes.length <= maxReason) return text;
+  let end = maxReason;
   // A byte that goes on with a character is no place to cut.
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
   return bytes.subarray(0, end).toString();

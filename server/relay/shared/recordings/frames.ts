@@ -354,7 +354,7 @@ export function amrSeconds(bytes: Uint8Array, size: number): number | null {
 }
 
 /** Fewer are chance. Source: FFmpeg, amrnb_probe. */
-const fewestBare = 100;
+const minBare = 100;
 
 /** Frames of AMR without a mark before them, or behind something that is damaged, as FFmpeg finds them: what is no head is skipped. */
 export function bareAmrSeconds(bytes: Uint8Array, size: number): number {
@@ -373,7 +373,7 @@ export function bareAmrSeconds(bytes: Uint8Array, size: number): number {
     }
     most = Math.max(most, frames);
   }
-  return most < fewestBare ? 0 : (most / 50) * Math.max(1, size / bytes.length);
+  return most < minBare ? 0 : (most / 50) * Math.max(1, size / bytes.length);
 }
 
 /** Frames that have to follow one another before a decoder takes samples for them. */
