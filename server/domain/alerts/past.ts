@@ -195,9 +195,13 @@ export function createAlertPast(deps: AlertPastDeps) {
       if (read === undefined) return [{ at: range.to, step: 0, inputs: await deps.inputs(false) }];
       return (await read(range)).toSorted((one, other) => one.at - other.at);
     },
-    /** From when on its windows are as fine as the rule says; before that they are of an hour. 0 = all are. */
-    coarseUntil: (kind: AlertKindName, { from, to, get }: PastRange): number =>
-      kind === 'errors_high' && fineFrom(get, { from, to }) > from ? fineFrom(get, { from, to }) : 0,
+    /** From when on its windows are as fine as the rule says; before that they are of an hour. 0 = all are as fine. */
+    coarseUntil(kind: AlertKindName, range: PastRange): number {
+      // A run of failures is looked for within each hour alone.
+      if (kind === 'channel_failing') return range.to;
+      const fine = kind === 'errors_high' ? fineFrom(range.get, range) : 0;
+      return fine > range.from ? fine : 0;
+    },
   };
 }
 
