@@ -18,13 +18,14 @@ const paint = (style: 'bold' | 'red' | 'green' | 'yellow', text: string): string
 export const heading = (text: string): string => paint('bold', text);
 export const failure = (text: string): string => paint('red', text);
 
-const good = /^(ok|enabled|✓|created|updated)$/;
-const bad = /^(fail|FAILED|disabled|auto-disabled|\d+ VIOLATIONS)$/;
+/** A word of a state has its shape before it. */
+const good = /^(?:\S )?(ok|enabled|✓|created|updated)$/;
+const bad = /^(?:\S )?(fail|FAILED|disabled|auto-disabled|\d+ VIOLATIONS)$/;
 
 /** A cell, spaces around its word left alone. */
 export function colorCell(cell: string): string {
   const word = cell.trim();
   if (good.test(word)) return paint('green', cell);
   if (bad.test(word)) return paint('red', cell);
-  return word === 'warn' ? paint('yellow', cell) : cell;
+  return /^(?:\S )?warn$/.test(word) ? paint('yellow', cell) : cell;
 }

@@ -12,6 +12,7 @@ import { messageOf } from './errors.ts';
 import { createOutput, type Format, formats, type Output, type Shape, type Streams } from './output.ts';
 import { MigrationLines } from './parts/migration-lines.ts';
 import { withProgress } from './parts/progress.ts';
+import { drawsUnicode, withMarks } from './parts/state-marks.ts';
 import { ago } from './parts/when.ts';
 import { askLine, readAll } from './prompt.ts';
 
@@ -101,7 +102,12 @@ export function createContext(
 ): Context {
   const env = withDatabase(flags.database, environment);
   const language = languageOf(flags.lang, env);
-  const output = createOutput(streams, shapeOf(flags), (cell) => ago(cell, Date.now(), language));
+  const output = createOutput(
+    streams,
+    shapeOf(flags),
+    (cell) => ago(cell, Date.now(), language),
+    (cells, column) => withMarks(cells, column, drawsUnicode(env)),
+  );
   const interactive =
     stdin.isTTY === true &&
     process.stderr.isTTY === true &&

@@ -69,11 +69,12 @@ export const guarded = (streams: Streams): Streams => ({
   draws: { out: streams.out.write, err: streams.err.write },
 });
 
-/** @param formatCell how times read in tables for people; as they are when absent. */
+/** @param formatCell how times read in tables for people, @param markCells the shapes of states before their words, by column; as they are when absent. */
 export function createOutput(
   streams: Streams,
   shape: Shape,
   formatCell: (cell: string) => string = (cell) => cell,
+  markCells: (cells: readonly string[], column: string) => readonly string[] = (cells) => cells,
 ): Output {
   const line = (text: string) => void streams.out.write(`${text}\n`);
   const draws = streams.draws?.out ?? streams.out.write;
@@ -134,7 +135,11 @@ export function createOutput(
           throw new AppError('usage', { detail: '-o env' });
         case 'table': {
           const format = streams.outIsTty && !shape.wide ? formatCell : (cell: string) => cell;
-          const cells = rows.map((row) => columns.map((column) => format(safeLine(column.value(row, rows)))));
+          const byColumn = columns.map((column) => {
+            const texts = rows.map((row) => format(safeLine(column.value(row, rows))));
+            return streams.outIsTty ? markCells(texts, column.name) : texts;
+          });
+          const cells = rows.map((_row, at) => byColumn.map((texts) => texts[at] ?? ''));
           const maxWidth = shape.wide ? Number.POSITIVE_INFINITY : streams.columns;
           const texts = streams.outIsTty
             ? table(columns, cells, { maxWidth, header: shape.header, color: streams.color === true })

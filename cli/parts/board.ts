@@ -9,6 +9,7 @@ import type { ChannelState } from '../../server/contract/traffic.ts';
 import type { Context } from '../context.ts';
 import { shorten, type TableColumn, table } from '../table.ts';
 import type { Money } from './money.ts';
+import { markOf } from './state-marks.ts';
 import {
   duration,
   failureLine,
@@ -137,12 +138,6 @@ const looks: Partial<Readonly<Record<ChannelState, Look>>> = {
   disabled: 'dim',
   idle: 'dim',
 };
-const marks: Readonly<Record<ChannelState, string>> = {
-  ...{ serving: '●', slow: '◐', failing: '✗', standby: '○', idle: '·', disabled: '–' },
-};
-const plainMarks: Readonly<Record<ChannelState, string>> = {
-  ...{ serving: '*', slow: '~', failing: '!', standby: 'o', idle: '.', disabled: '-' },
-};
 
 interface Painter {
   readonly data: BoardData;
@@ -237,7 +232,6 @@ function listOf({ data, state, room, context: { say, language }, money }: Painte
     case 'channels': {
       const rows = new Map(data.top.channels.map((row) => [String(row.id), row]));
       const today = money.column('', (row: TopChannel) => row.charged_today);
-      const glyphs = room.unicode ? marks : plainMarks;
       return {
         columns: [
           { name: say('渠道', 'channel') },
@@ -252,7 +246,7 @@ function listOf({ data, state, room, context: { say, language }, money }: Painte
         cells: (key) => {
           const row = rows.get(key);
           if (row === undefined) return [];
-          const word = `${glyphs[row.state]} ${stateWord(row.state, say)}`;
+          const word = `${markOf(row.state, room.unicode)} ${stateWord(row.state, say)}`;
           return [
             ...[safeLine(row.name), word, ...minuteCells(row), String(row.requests_per_minute)],
             ...[duration(row.first_token), row.tokens_per_second === null ? '–' : String(row.tokens_per_second)],
@@ -557,7 +551,3 @@ function bodyOf(painter: Painter, height: number): readonly BoardLine[] {
     ...note,
   ];
 }
-
-/** @returns whether block characters arrive as they are: by the locale, as other programs decide it. */
-export const drawsUnicode = (env: Readonly<Record<string, string | undefined>>): boolean =>
-  /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || '');

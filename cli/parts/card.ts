@@ -2,9 +2,9 @@
 import { textIn } from '../../server/contract/language.ts';
 import { safeLine } from '../../server/contract/safe-text.ts';
 import type { Context } from '../context.ts';
-import { drawsUnicode } from './board.ts';
 import { chineseName, isAmount, readable, reading } from './details.ts';
 import type { Money } from './money.ts';
+import { drawsUnicode, markOf } from './state-marks.ts';
 import { ago } from './when.ts';
 
 /** Words for people; a field without one is called as it is. */
@@ -57,14 +57,6 @@ const money = /^(day|month)_budget$|^(rpm|tpm|concurrency)_limit$/;
 const noneAtZero = /^(max_input_tokens|inviter_id|aff_count|aff_quota|aff_history_quota|balance)$/;
 /** In the heading already. */
 const inHeading = /^(id|name|username|status|result)$/;
-const glyphs: Readonly<Record<string, readonly [string, string]>> = {
-  enabled: ['●', '*'],
-  disabled: ['–', '-'],
-  'auto-disabled': ['✗', '!'],
-  expired: ['✗', '!'],
-  exhausted: ['✗', '!'],
-  closed: ['–', '-'],
-};
 
 /** Cells of the names at the left. */
 const nameCells = 22;
@@ -101,8 +93,12 @@ export function cardOf(context: Context, thing: object, amounts: Money | null): 
   };
   const isMoney = ([name]: readonly [string, unknown]): boolean => isAmount(name) || money.test(name);
   const status = String(Object(thing).status ?? '');
-  const glyph = glyphs[status]?.[drawsUnicode(env) ? 0 : 1] ?? '';
-  const head = [glyph, value('name') || value('username'), `#${value('id')}`, value('status')];
+  const head = [
+    markOf(status, drawsUnicode(env)),
+    value('name') || value('username'),
+    `#${value('id')}`,
+    value('status'),
+  ];
   const facts = fields.filter((one) => !isMoney(one)).flatMap(line);
   const spend = fields.filter(isMoney).flatMap(line);
   return [

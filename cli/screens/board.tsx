@@ -11,7 +11,6 @@ import {
   type BoardState,
   boardLines,
   boardViews,
-  drawsUnicode,
   firstState,
   itemsOf,
   type Look,
@@ -20,6 +19,7 @@ import {
 import { changeOf } from '../parts/board-change.ts';
 import { BoardSource } from '../parts/board-source.ts';
 import { type Money, moneyOf } from '../parts/money.ts';
+import { drawsUnicode } from '../parts/state-marks.ts';
 import { stage } from './stage.tsx';
 
 const everyMs = 2000;

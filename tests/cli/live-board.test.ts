@@ -6,13 +6,13 @@ import {
   type BoardState,
   boardLines,
   boardViews,
-  drawsUnicode,
   firstState,
   itemsOf,
   sparkline,
 } from '../../cli/parts/board.ts';
 import { changeOf } from '../../cli/parts/board-change.ts';
 import type { Money } from '../../cli/parts/money.ts';
+import { drawsUnicode } from '../../cli/parts/state-marks.ts';
 import { namesNoCommand } from '../../cli/program.ts';
 import { pressed } from '../../cli/screens/board.tsx';
 import type { Log } from '../../server/contract/entities.ts';
