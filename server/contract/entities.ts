@@ -24,6 +24,8 @@ export const userShape = z.object({
   aff_quota: int,
   aff_history_quota: int,
   inviter_id: int,
+  /** Of whoever invited; only in lists of users. */
+  inviter_name: z.optional(z.string()),
   setting: z.string(),
   DeletedAt: z.nullable(z.string()),
 });
@@ -216,6 +218,14 @@ export const logShape = z.object({
 });
 export type Log = z.infer<typeof logShape>;
 
+export const priceChangeShape = z.object({
+  key: z.string(),
+  name: z.string(),
+  /** JSON text; null = absent. */
+  before: z.nullable(z.string()),
+  after: z.nullable(z.string()),
+});
+
 export const priceVersionShape = z.object({
   id: int,
   created_time: int,
@@ -224,14 +234,10 @@ export const priceVersionShape = z.object({
   reason: z.string(),
   /** Options the change touched. */
   keys: z.array(z.string()),
-});
-
-export const priceChangeShape = z.object({
-  key: z.string(),
-  name: z.string(),
-  /** JSON text; null = absent. */
-  before: z.nullable(z.string()),
-  after: z.nullable(z.string()),
+  /** Names whose price it changed. */
+  count: int,
+  /** The first of them, with what was and what became. */
+  changes: z.array(priceChangeShape),
 });
 
 const thingKinds = ['option', 'channel', 'virtual_model', 'user'] as const;

@@ -41,6 +41,31 @@ test('every change is a version with its difference; going back is a version too
   await expect(call('ratio.rollback', { version: 999 })).rejects.toMatchObject({ code: 'not_found' });
 });
 
+test('the history says what each change did: how many names, and the first of them with what was and what became', async () => {
+  await set('ModelRatio', { a: 1, b: 2 });
+  await set('GroupRatio', { default: 1, vip: 0.5 });
+  await set('ModelRatio', { a: 3, b: 2, c: 1, d: 1, e: 1 });
+  type Item = { id: number; count: number; changes: { name: string; before: string | null; after: string | null }[] };
+  const page = async (p: number) => ((await call('ratio.history', { p, page_size: 1 })) as { items: Item[] }).items[0];
+  const [last, groups, first] = [await page(1), await page(2), await page(3)];
+  expect([last?.count, last?.changes]).toEqual([
+    4,
+    [
+      { key: 'ModelRatio', name: 'a', before: '1', after: '3' },
+      { key: 'ModelRatio', name: 'c', before: null, after: '1' },
+      { key: 'ModelRatio', name: 'd', before: null, after: '1' },
+    ],
+  ]);
+  expect(groups?.changes.filter(({ name }) => name === 'vip')).toEqual([
+    { key: 'GroupRatio', name: 'vip', before: '1', after: '0.5' },
+  ]);
+  // What came later on the same map is not counted to an earlier change.
+  for (const one of [last, groups, first]) {
+    const all = (await call('ratio.changes', { id: one?.id })) as object[];
+    expect([one?.count, one?.changes]).toEqual([all.length, all.slice(0, 3)]);
+  }
+});
+
 test('a reset can be taken back whole', async () => {
   await set('ModelRatio', { a: 1 });
   await set('ModelPrice', { p: 0.5 });

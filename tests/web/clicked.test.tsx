@@ -224,8 +224,17 @@ test('a range that ends before it begins is said to be one, an open one is not',
 test('the history of prices waits, shows who changed what, and goes back to a version', async () => {
   const { History } = await import('../../web/components/prices/history.tsx');
   let saved = 0;
-  const row = { id: 4, created_time: 1_795_000_000, actor: 'root', reason: 'set', keys: ['ModelRatio'] };
-  let items: readonly object[] = [row];
+  const row = {
+    id: 4,
+    created_time: 1_795_000_000,
+    actor: 'root',
+    reason: 'set',
+    keys: ['ModelRatio'],
+    count: 4,
+    changes: [],
+  };
+  const changes = [{ key: 'ModelRatio', name: 'm', before: '1', after: '2' }];
+  let items: readonly object[] = [{ ...row, changes }];
   const view = (hold: Promise<void> = Promise.resolve()) =>
     mounted(() => <History onSaved={() => void saved++} />, {
       answers: {
@@ -233,7 +242,7 @@ test('the history of prices waits, shows who changed what, and goes back to a ve
           await hold;
           return { items, total: items.length, page: 1, page_size: 10 };
         },
-        'ratio.changes': [{ key: 'ModelRatio', name: 'm', before: 1, after: 2 }],
+        'ratio.changes': changes,
         'ratio.rollback': { version: 5 },
       },
     });
@@ -243,6 +252,8 @@ test('the history of prices waits, shows who changed what, and goes back to a ve
   expect(page.text()).not.toContain(i18next.t('prices.who'));
   gate.resolve();
   await page.until(() => expect(page.text()).toContain('root'));
+  expect(page.text()).toContain('m 1 → 2');
+  expect(page.text()).toContain(i18next.t('prices.more', { count: 3 }));
   await page.press(i18next.t('prices.showOne', { version: 4 }));
   await page.until(() => expect(page.calls.map(([id]) => id)).toContain('ratio.changes'));
   await page.press(i18next.t('prices.rollBack'));

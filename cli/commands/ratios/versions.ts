@@ -38,6 +38,11 @@ export const history = listOf('ratio.history', {
     time: 'created_time',
     by: 'actor',
     reason: 'reason',
+    changes: ({ count, changes }) =>
+      [
+        ...changes.map(({ key, name, before, after }) => `${name || key} ${before ?? '-'} -> ${after ?? '-'}`),
+        ...(count > changes.length ? [`+${count - changes.length}`] : []),
+      ].join(', '),
     options: (row) => row.keys.join(', '),
   }),
   limit: 20,

@@ -163,6 +163,9 @@ const movesFar = (was: number, will: number): boolean =>
 
 export type PricingService = ReturnType<typeof createPricing>;
 
+/** Changes that the history names by themselves. */
+const maxNamed = 3;
+
 /** Texts of a version; null = the default was in force. */
 type Texts = Readonly<Record<string, string | null>>;
 
@@ -182,6 +185,23 @@ export function createPricing(deps: {
     const rows = await repository.since(id);
     if (rows[0]?.id !== id) throw new AppError('not_found', { what: `price version ${id}` });
     return rows;
+  };
+
+  /** What each of the wanted changes did. @param versions up to the newest, the oldest first. */
+  const changesIn = (versions: readonly PriceVersionRow[], wanted: ReadonlySet<number>): Map<number, PriceChange[]> => {
+    const after = new Map<OptionKey, string>();
+    const found = new Map<number, PriceChange[]>();
+    for (const row of versions.toReversed()) {
+      const own: PriceChange[] = [];
+      for (const [key, text] of Object.entries(textsOf(row))) {
+        if (!isOptionKey(key)) continue;
+        const before = textOf(key, text);
+        if (wanted.has(row.id)) own.push(...pricesDiffer(key, before, after.get(key) ?? options.text(key)));
+        after.set(key, before);
+      }
+      if (wanted.has(row.id)) found.set(row.id, own);
+    }
+    return found;
   };
 
   /** The maps with these prices in them; those that stay as they are, are not among them. */
@@ -228,22 +248,28 @@ export function createPricing(deps: {
     /** Newest first. @param page 1-based. */
     async history(page: number, size: number) {
       const { rows, total } = await repository.page((page - 1) * size, size);
+      const oldest = rows.at(-1)?.id;
+      const versions = oldest === undefined ? [] : await repository.since(oldest);
+      const found = changesIn(versions, new Set(rows.map(({ id }) => id)));
       const items = rows.map((row) => {
         const { id, at, actor, reason } = row;
-        return { id, created_time: at, actor, reason, keys: Object.keys(textsOf(row)) };
+        const changes = found.get(id) ?? [];
+        const keys = Object.keys(textsOf(row));
+        return {
+          id,
+          created_time: at,
+          actor,
+          reason,
+          keys,
+          count: changes.length,
+          changes: changes.slice(0, maxNamed),
+        };
       });
       return { items, page, page_size: size, total };
     },
     /** What the change before which this version was kept did. @throws AppError not_found */
     async changes(id: number): Promise<PriceChange[]> {
-      const [version, ...later] = await find(id);
-      if (version === undefined) return [];
-      return Object.entries(textsOf(version)).flatMap(([key, before]) => {
-        if (!isOptionKey(key)) return [];
-        const next = later.map(textsOf).find((texts) => key in texts);
-        const after = next === undefined ? options.text(key) : textOf(key, next[key]);
-        return pricesDiffer(key, textOf(key, before), after);
-      });
+      return changesIn(await find(id), new Set([id])).get(id) ?? [];
     },
     /** Which of these models, with the types of channels that serve them, have neither ratio nor price: requests for them are refused unless the user accepted unset prices. */
     unset(models: ReadonlyMap<string, ReadonlySet<number>>): string[] {

@@ -60,6 +60,9 @@ export function History({ onSaved }: { readonly onSaved: () => void }) {
               <th scope="col">{t('prices.when')}</th>
               <th scope="col">{t('prices.who')}</th>
               <th scope="col">{t('prices.how')}</th>
+              <th scope="col" className="@max-md:hidden">
+                {t('prices.what')}
+              </th>
               <th scope="col" className="@max-xl:hidden">
                 {t('prices.maps')}
               </th>
@@ -72,6 +75,19 @@ export function History({ onSaved }: { readonly onSaved: () => void }) {
                 <td className="whitespace-nowrap">{dateTime(row.created_time)}</td>
                 <td>{row.actor}</td>
                 <td>{reasonOf(row.reason)}</td>
+                <td className="max-w-80 @max-md:hidden">
+                  {row.changes.map(({ key, name, before, after }) => (
+                    <span key={`${key}/${name}`} className="block truncate" title={name || key}>
+                      {name || key}{' '}
+                      <span className="text-ink-3 tabular-nums">
+                        {before ?? '–'} → {after ?? '–'}
+                      </span>
+                    </span>
+                  ))}
+                  {row.count > row.changes.length ? (
+                    <span className="text-ink-3">{t('prices.more', { count: row.count - row.changes.length })}</span>
+                  ) : null}
+                </td>
                 <td className="text-ink-3 @max-xl:hidden">{row.keys.join(', ')}</td>
                 <td>
                   <button
