@@ -85,7 +85,7 @@ export const people = {
     aff_count: 3,
     aff_quota: 3 * unit,
     aff_history_quota: 5 * unit,
-    inviter_id: 1,
+    ...{ inviter_id: 1, inviter_name: 'root' },
   }),
 } as const;
 const banned = user(8, 'bob', { status: 2, quota: -1200, used_quota: 900, request_count: 4 });
@@ -1351,8 +1351,14 @@ export const filled: Answers = {
   'ratio.apply_proposal': { version: 103, changes: [] },
   'ratio.reject_proposal': { rejected: 2 },
   'ratio.history': page([
-    { id: 102, created_time: now - day, actor: 'root', reason: 'set', keys: ['ModelRatio', 'CompletionRatio'] },
-    { id: 101, created_time: now - 9 * day, actor: '', reason: 'sync', keys: ['ModelRatio'] },
+    {
+      ...{ id: 102, created_time: now - day, actor: 'root', reason: 'set', keys: ['ModelRatio', 'CompletionRatio'] },
+      ...{ count: changes.length, changes },
+    },
+    {
+      ...{ id: 101, created_time: now - 9 * day, actor: '', reason: 'sync', keys: ['ModelRatio'], count: 7 },
+      changes: [{ key: 'ModelRatio', name: 'gpt-5.1', before: null, after: '0.625' }],
+    },
   ]),
   'ratio.changes': changes,
   'ratio.unset': ['gpt-5.1'],

@@ -123,7 +123,15 @@ export function createUserManagement(deps: {
     async page(actor: Manager, filter: UserFilter, page: number, size: number, sort?: UserSort) {
       const searchableEmails = actor.role >= Role.root ? undefined : { id: actor.userId, below: actor.role };
       const { rows, total } = await repository.page({ ...filter, searchableEmails }, (page - 1) * size, size, sort);
-      const items = rows.map((row) => userView(row, row.id === actor.userId || canActOn(actor, row) ? 'self' : 'peer'));
+      const inviters = new Set(rows.map(({ inviter_id: id }) => id).filter((id) => id !== 0));
+      const names = new Map(
+        (inviters.size === 0 ? [] : await repository.byIds([...inviters])).map((row) => [row.id, row.username]),
+      );
+      const items = rows.map((row): User => {
+        const view = userView(row, row.id === actor.userId || canActOn(actor, row) ? 'self' : 'peer');
+        const inviter = names.get(row.inviter_id);
+        return inviter === undefined ? view : { ...view, inviter_name: inviter };
+      });
       return { items, page, page_size: size, total };
     },
     /** @throws AppError user_unknown, user_rank_read. */

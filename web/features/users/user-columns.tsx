@@ -29,8 +29,6 @@ export interface UserColumnsOptions {
   readonly t: TFunction;
   readonly money: Money;
   readonly refresh: () => Promise<unknown>;
-  /** Where the name is known. */
-  readonly nameOf: (id: number) => string | undefined;
   readonly onEdit: (user: User) => void;
   readonly onClose: (user: User) => void;
 }
@@ -114,7 +112,10 @@ function Name({ user, t, money }: Pick<UserColumnsOptions, 't' | 'money'> & { re
           </span>
         )}
         {more.length === 0 ? null : (
-          <span className="block max-w-60 truncate text-[12px] leading-4 text-ink-3" title={more.join(' · ')}>
+          <span
+            className="block max-w-60 truncate text-[12px] leading-4 text-ink-3 xl:max-w-96"
+            title={more.join(' · ')}
+          >
             {more.join(' · ')}
           </span>
         )}
@@ -170,12 +171,7 @@ const nothing = <span className="text-ink-3">–</span>;
 const figure = (value: number, text: string) => (value === 0 ? <span className="text-ink-3">{text}</span> : text);
 
 /** How many were invited, and below what that earned and who invited this one. */
-function Invited({
-  user,
-  t,
-  money,
-  nameOf,
-}: Pick<UserColumnsOptions, 't' | 'money' | 'nameOf'> & { readonly user: User }) {
+function Invited({ user, t, money }: Pick<UserColumnsOptions, 't' | 'money'> & { readonly user: User }) {
   const { aff_count: count, aff_history_quota: earned, inviter_id: inviter } = user;
   if (count === 0 && earned === 0 && inviter === 0) return nothing;
   return (
@@ -185,7 +181,7 @@ function Invited({
         {earned === 0 ? null : t('users.inviteEarned', { amount: money(earned) })}
         {earned === 0 || inviter === 0 ? null : ' · '}
         {inviter === 0 ? null : (
-          <Link href={`/user/${inviter}`}>{t('users.invitedBy', { name: nameOf(inviter) ?? `#${inviter}` })}</Link>
+          <Link href={`/user/${inviter}`}>{t('users.invitedBy', { name: user.inviter_name ?? `#${inviter}` })}</Link>
         )}
       </span>
     </span>

@@ -84,7 +84,7 @@ export function UsersPage() {
   const url = useUrl();
   const [path, navigate] = useLocation();
   const [closing, setClosing] = useState<User | null>(null);
-  const pageState = usePageState(10);
+  const pageState = usePageState();
   const { page, size } = pageState;
   const [keyword, group] = [url.get('q'), url.get('group')];
   const [role, status] = [numberIn(url.get('role')), numberIn(url.get('status'))];
@@ -105,7 +105,6 @@ export function UsersPage() {
         ? call('user.list', { p: page, page_size: size, sort })
         : call('user.search', { keyword, group, role, status, p: page, page_size: size, sort }),
   });
-  const nameOf = (id: number) => list.data?.items.find((row) => row.id === id)?.username;
   const refresh = () => client.invalidateQueries({ queryKey: ['users'] });
   const close = async ({ id }: User) => {
     await attempt(() => call('user.manage', { id, action: 'delete' }), t('users.done'));
@@ -150,7 +149,7 @@ export function UsersPage() {
       <DataTable
         caption={t('users.title')}
         rows={list.data?.items ?? []}
-        columns={userColumns({ t, money, refresh, nameOf, onEdit: edit, onClose: setClosing })}
+        columns={userColumns({ t, money, refresh, onEdit: edit, onClose: setClosing })}
         list={list}
         storeKey="users-table-columns"
         place="users"
