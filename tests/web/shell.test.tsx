@@ -1,5 +1,6 @@
 /** The bar above and the places at the left, for each reader. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { Role } from '../../server/contract/enum.ts';
 import { aroundPages, linksIn, reader, rendered } from './rendered.tsx';
 
 beforeAll(() => aroundPages());
@@ -78,6 +79,24 @@ test('links of the site; documents where there is an address', async () => {
     expect.arrayContaining(['/', '/token', '/pricing', 'https://docs.example', '/about']),
   );
   expect(await siteLinks({ docs_link: '' })).not.toContain('https://docs.example');
+});
+
+test('documentation is one press away for every user, at the chapter of the page that is open', async () => {
+  const { pages } = await import('../../web/app/pages.tsx');
+  const { docsPages } = await import('../../web/docs/pages.ts');
+  const { chapterAt } = await import('../../web/shell/nav.ts');
+  const { docsFor } = await import('../../web/shell/status.ts');
+  const inside = pages.filter(({ needs, path }) => needs > Role.guest || path === '/pricing');
+  expect(inside.length).toBeGreaterThan(20);
+  for (const { path } of inside) {
+    const address = docsFor(reader(1), {}, chapterAt(path.replace(':id', '2')));
+    expect(docsPages.map(({ slug }) => `/docs/zh/${slug}`)).toContain(address);
+  }
+  expect(await siteLinks({})).toContain('/docs/zh');
+  expect(linksIn(await sidebar(1, {}))).toContain('/docs/zh');
+  // The site's own documentation has chapters of its own.
+  expect(docsFor(reader(1), { docs_link: 'https://docs.example' }, 'users')).toBe('https://docs.example');
+  expect(docsFor(null, {}, 'users')).toBeNull();
 });
 
 test('no two places of the folded menu look alike, and each says its name', async () => {

@@ -39,6 +39,10 @@ test('the balance stands with how long it lasts at the month’s pace, with that
     /余额<.*\$10\.00<.*约可用 50 天<.*本月已用<.*\$2\.00<.*href="\/statement".*累计已用<.*\$18\.00</s,
   );
   expect(await wallet(0)).not.toContain('约可用');
+  // At $0.000002 in ten days it would be thousands of years.
+  const long = await wallet(1);
+  expect(long).not.toContain('约可用');
+  expect(long).toContain(i18next.t('wallet.lastsLong'));
 });
 
 test('the first hours of a month count as a day', async () => {
@@ -57,7 +61,7 @@ test('the way to pay stands right behind the balance: a code where nothing else 
   const online = await wallet(0, { enable_online_topup: true });
   expect(order(online)).toEqual(['余额', '在线充值', '兑换码充值', '邀请好友']);
   expect(online).not.toContain('管理员未开启在线充值！');
-  expect(linksIn(page)).toEqual(['/statement']);
+  expect(linksIn(page)).toEqual(['/docs/zh/billing', '/statement']);
 });
 
 test.each([

@@ -36,6 +36,8 @@ export interface Page {
   /** The least role that sees it; a guest has not logged in. */
   readonly needs: typeof Role.guest | typeof Role.user | typeof Role.admin | typeof Role.root;
   readonly navigation?: Navigation;
+  /** The chapter of the documentation about it; absent = its first page. */
+  readonly docs?: string;
 }
 
 export const pages: readonly Page[] = [
@@ -75,16 +77,19 @@ export const pages: readonly Page[] = [
     path: '/device',
     load: async () => (await import('../features/account/device-page.tsx')).DevicePage,
     needs: Role.user,
+    docs: 'agents',
   },
   {
     path: '/first',
     load: async () => (await import('../features/setup/first-page.tsx')).FirstPage,
     needs: Role.admin,
+    docs: 'quick-start',
   },
   {
     path: '/key',
     load: async () => (await import('../features/tokens/shared-key-page.tsx')).SharedKeyPage,
     needs: Role.guest,
+    docs: 'agents',
   },
   {
     path: '/document',
@@ -95,6 +100,7 @@ export const pages: readonly Page[] = [
     path: '/api-docs',
     load: async () => (await import('../features/api-docs/api-docs-page.tsx')).ApiDocsPage,
     needs: Role.guest,
+    docs: 'api',
   },
   {
     path: '/chat2link',
@@ -116,24 +122,28 @@ export const pages: readonly Page[] = [
     path: '/playground',
     load: async () => (await import('../features/playground/playground-page.tsx')).PlaygroundPage,
     needs: Role.user,
+    docs: 'quick-start',
     navigation: { icon: 'chat', label: 'playground.title', group: 'nav.use', key: 'p' },
   },
   {
     path: '/connect',
     load: async () => (await import('../features/tokens/connect-page.tsx')).ConnectPage,
     needs: Role.user,
+    docs: 'agents',
     navigation: { icon: 'plug', label: 'connect.title', group: 'nav.use', key: 'b' },
   },
   {
     path: '/pricing',
     load: async () => (await import('../features/pricing/pricing-page.tsx')).PricingPage,
     needs: Role.guest,
+    docs: 'billing',
     navigation: { icon: 'tag', label: 'nav.pricing', group: 'nav.use', key: 'm' },
   },
   {
     path: '/detail',
     load: async () => (await import('../features/dashboard/dashboard-page.tsx')).DashboardPage,
     needs: Role.user,
+    docs: 'monitoring',
     navigation: {
       icon: 'chart',
       label: 'nav.dashboard',
@@ -146,18 +156,21 @@ export const pages: readonly Page[] = [
     path: '/token',
     load: async () => (await import('../features/tokens/tokens-page.tsx')).TokensPage,
     needs: Role.user,
+    docs: 'users',
     navigation: { icon: 'key', label: 'tokens.title', group: 'nav.console', key: 't' },
   },
   {
     path: '/log',
     load: async () => (await import('../features/logs/logs-page.tsx')).LogsPage,
     needs: Role.user,
+    docs: 'troubleshooting',
     navigation: { icon: 'log', label: 'logs.title', group: 'nav.console', key: 'l' },
   },
   {
     path: '/midjourney',
     load: async () => (await import('../features/tasks/drawings-page.tsx')).DrawingsPage,
     needs: Role.user,
+    docs: 'billing',
     navigation: {
       icon: 'image',
       label: 'nav.drawings',
@@ -169,6 +182,7 @@ export const pages: readonly Page[] = [
     path: '/task',
     load: async () => (await import('../features/tasks/tasks-page.tsx')).TasksPage,
     needs: Role.user,
+    docs: 'billing',
     navigation: {
       icon: 'task',
       label: 'nav.tasks',
@@ -180,24 +194,28 @@ export const pages: readonly Page[] = [
     path: '/channel',
     load: async () => (await import('../features/channels/channels-page.tsx')).ChannelsPage,
     needs: Role.admin,
+    docs: 'channels',
     navigation: { icon: 'channel', label: 'channels.title', group: 'nav.admin', key: 'c' },
   },
   {
     path: '/virtual-model',
     load: async () => (await import('../features/virtual-models/virtual-models-page.tsx')).VirtualModelsPage,
     needs: Role.admin,
+    docs: 'channels',
     navigation: { icon: 'chain', label: 'virtualModels.title', group: 'nav.admin', key: 'v' },
   },
   {
     path: '/redemption',
     load: async () => (await import('../features/redemption/redemption-page.tsx')).RedemptionPage,
     needs: Role.admin,
+    docs: 'users',
     navigation: { icon: 'code', label: 'redemption.title', group: 'nav.admin', key: 'r' },
   },
   {
     path: '/orders',
     load: async () => (await import('../features/orders/orders-page.tsx')).OrdersPage,
     needs: Role.admin,
+    docs: 'users',
     navigation: {
       icon: 'card',
       label: 'orders.title',
@@ -210,12 +228,14 @@ export const pages: readonly Page[] = [
     path: '/budget',
     load: async () => (await import('../features/budgets/budgets-page.tsx')).BudgetsPage,
     needs: Role.admin,
+    docs: 'billing',
     navigation: { icon: 'gauge', label: 'budgets.title', group: 'nav.admin', key: 'e' },
   },
   {
     path: '/user',
     load: async () => (await import('../features/users/users-page.tsx')).UsersPage,
     needs: Role.admin,
+    docs: 'users',
     navigation: { icon: 'users', label: 'users.title', group: 'nav.admin', key: 'u' },
   },
   {
@@ -225,11 +245,13 @@ export const pages: readonly Page[] = [
       return ({ params }) => <UserPage key={params.id} id={Number(params.id) || 0} />;
     },
     needs: Role.admin,
+    docs: 'users',
   },
   {
     path: '/nodes',
     load: async () => (await import('../features/nodes/nodes-page.tsx')).NodesPage,
     needs: Role.admin,
+    docs: 'several-machines',
     navigation: {
       icon: 'node',
       label: 'nodes.title',
@@ -242,40 +264,47 @@ export const pages: readonly Page[] = [
     path: '/alert',
     load: async () => (await import('../features/alerts/rules-page.tsx')).AlertRulesPage,
     needs: Role.admin,
+    docs: 'monitoring',
   },
   {
     path: '/audit',
     load: async () => (await import('../features/audit/audit-page.tsx')).AuditPage,
     needs: Role.root,
+    docs: 'security',
     navigation: { icon: 'history', label: 'audit.title', group: 'nav.admin', key: 'h' },
   },
   {
     path: '/setting',
     load: async () => (await import('../features/settings/settings-page.tsx')).SettingsPage,
     needs: Role.admin,
+    docs: 'options',
     navigation: { icon: 'gear', label: 'settings.title', group: 'nav.admin', key: 's' },
   },
   {
     path: '/topup',
     load: async () => (await import('../features/wallet/wallet-page.tsx')).WalletPage,
     needs: Role.user,
+    docs: 'users',
     navigation: { icon: 'wallet', label: 'nav.wallet', group: 'nav.personal', key: 'w' },
   },
   {
     path: '/statement',
     load: async () => (await import('../features/statements/statement-page.tsx')).StatementPage,
     needs: Role.user,
+    docs: 'users',
     navigation: { icon: 'receipt', label: 'statement.title', group: 'nav.personal' },
   },
   {
     path: '/invoice',
     load: async () => (await import('../features/invoices/invoice-page.tsx')).InvoicePage,
     needs: Role.user,
+    docs: 'users',
   },
   {
     path: '/personal',
     load: async () => (await import('../features/personal/profile-page.tsx')).ProfilePage,
     needs: Role.user,
+    docs: 'users',
     navigation: { icon: 'person', label: 'nav.account', group: 'nav.personal', key: 'a' },
   },
 ];

@@ -2,7 +2,7 @@
 
 import type { User } from '../../server/contract/entities.ts';
 import { Role } from '../../server/contract/enum.ts';
-import { type Navigation, pages } from '../app/pages.tsx';
+import { type Navigation, pageAt, pages } from '../app/pages.tsx';
 import type { Status } from './status.ts';
 
 export interface NavItem extends Navigation {
@@ -10,6 +10,9 @@ export interface NavItem extends Navigation {
 }
 
 export const navGroups = ['nav.use', 'nav.console', 'nav.admin', 'nav.personal'] as const;
+
+/** The chapter of the documentation about the page at this address. */
+export const chapterAt = (path: string): string | undefined => pageAt(path, true)?.docs;
 
 export const navItems = (user: User | null, status: Status | undefined): readonly NavItem[] =>
   user === null

@@ -8,6 +8,7 @@ import { call } from '../lib/api.ts';
 import { clearChanges } from '../lib/dirty-form.ts';
 import { useTablet } from '../lib/narrow.ts';
 import { useSiteTitle } from '../lib/page-title.ts';
+import { onSearchRequest } from '../lib/search-request.ts';
 import { useEnded, useLoginRequest, useUser, writeUser } from '../lib/session.ts';
 import { CopyDialog } from './copy-dialog.tsx';
 import { FailedReads } from './failed-reads.tsx';
@@ -43,6 +44,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const items = navItems(user, status);
   useOwnUser(path);
   const openPalette = useCallback(() => setPalette(true), []);
+  useEffect(() => onSearchRequest(openPalette), [openPalette]);
   useSiteTitle(status?.system_name);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was typed belongs to the page that was left

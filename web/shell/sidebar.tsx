@@ -7,7 +7,7 @@ import { Frame } from '../components/frame.tsx';
 import { Icon, type IconName } from '../components/icon.tsx';
 import { fileAddress } from '../lib/base-path.ts';
 import { AccountMenu, type AccountMenuProps } from './account-menu.tsx';
-import { navGroups, navItems } from './nav.ts';
+import { chapterAt, navGroups, navItems } from './nav.ts';
 import { chatLinks, docsFor, type Status } from './status.ts';
 import { useWarnings } from './warnings.ts';
 
@@ -84,7 +84,8 @@ export function Sidebar({ user, status, collapsed, onFold, onGo, onLogout }: Sid
   const { t } = useTranslation();
   const trouble = useWarnings(user);
   const items = navItems(user, status);
-  const docs = docsFor(user, status);
+  const [path] = useLocation();
+  const docs = docsFor(user, status, chapterAt(path));
   const chats = chatLinks(status);
   const unreadable = chats === null;
   useEffect(() => {

@@ -117,6 +117,16 @@ export function chatLinks(status: Status | undefined): readonly ChatLink[] | nul
 /** Where clients send requests: the site's own address where it is set, else the one that is open here. One source for every page. */
 export const useServerAddress = (): string => useStatus().data?.server_address || siteAddress();
 
-/** The site's own documentation; without one, those who run the site see what the gateway carries. */
-export const docsFor = (user: User | null, status: Status | undefined): string | null =>
-  status?.docs_link || (user === null ? null : `${basePath}/docs/${currentLanguage() === 'zh' ? 'zh' : 'en'}`);
+/** An address of the documentation that the gateway carries. @param chapter absent = its first page. */
+export const chapterAddress = (chapter?: string): string => {
+  const start = `${basePath}/docs/${currentLanguage() === 'zh' ? 'zh' : 'en'}`;
+  return chapter === undefined ? start : `${start}/${chapter}`;
+};
+
+/** One of its chapters; null where the site has documentation of its own. */
+export const chapterOf = (status: Status | undefined, chapter: string): string | null =>
+  status?.docs_link ? null : chapterAddress(chapter);
+
+/** Where the menus lead; null = strangers find no documentation but the site's own. */
+export const docsFor = (user: User | null, status: Status | undefined, chapter?: string): string | null =>
+  status?.docs_link || (user === null ? null : chapterAddress(chapter));

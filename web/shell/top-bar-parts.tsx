@@ -8,14 +8,14 @@ import { fileAddress } from '../lib/base-path.ts';
 import { currentLanguage } from '../lib/i18n.ts';
 import { pageLanguages } from '../lib/page-languages.ts';
 import { useShownPage } from '../lib/page-title.ts';
-import type { NavItem } from './nav.ts';
+import { chapterAt, type NavItem } from './nav.ts';
 import { pickLanguage } from './own-user.ts';
 import { docsFor, type Status } from './status.ts';
 
 export function SiteLinks({ user, status }: { readonly user: User | null; readonly status: Status | undefined }) {
   const { t } = useTranslation();
   const [path] = useLocation();
-  const docs = docsFor(user, status);
+  const docs = docsFor(user, status, chapterAt(path));
   const isWithin = (to: string): boolean => path === to || (to !== '/' && path.startsWith(`${to}/`));
   const isSitePage = ['/', '/pricing', '/about'].some(isWithin);
   const link = (to: string, label: string, here = isWithin(to)) => (
@@ -49,9 +49,9 @@ export function SiteLinks({ user, status }: { readonly user: User | null; readon
 /** The same where there is no room for them and no sidebar that has them. */
 export function SiteMenu({ user, status }: { readonly user: User | null; readonly status: Status | undefined }) {
   const { t } = useTranslation();
-  const [, navigate] = useLocation();
+  const [path, navigate] = useLocation();
   const item = (to: string, content: string) => ({ id: to, content, onPick: () => navigate(to) });
-  const docs = docsFor(user, status);
+  const docs = docsFor(user, status, chapterAt(path));
   return (
     <span className={user === null ? 'lg:hidden' : 'xl:hidden'}>
       <LazyMenu

@@ -94,8 +94,8 @@ export const contentOptions = {
     panel: 'general',
     label: { zh: '文档地址', en: 'Documentation link' },
     help: {
-      zh: '显示在顶栏。留空时管理员看到本网关自带的文档。',
-      en: 'Linked from the top bar. When empty, administrators see the documentation of this gateway.',
+      zh: '显示在顶栏。留空时登录后看到本网关自带的文档。',
+      en: 'Linked from the top bar. When empty, whoever is logged in sees the documentation of this gateway.',
     },
     role: 100,
     publicAs: 'docs_link',

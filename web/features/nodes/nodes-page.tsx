@@ -7,11 +7,10 @@ import { Command, Empty } from '../../components/empty.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
-import { basePath } from '../../lib/base-path.ts';
 import { minuteTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useList } from '../../lib/read.ts';
-import { useStatus } from '../../shell/status.ts';
+import { chapterAddress, useStatus } from '../../shell/status.ts';
 import { type NodeRow, useNodeColumns } from './node-columns.tsx';
 import { NodeDrawer } from './node-drawer.tsx';
 
@@ -53,7 +52,7 @@ function OneMachine() {
           </li>
           <li>{t('nodes.balance')}</li>
         </ol>
-        <a href={`${basePath}/docs/${currentLanguage()}/several-machines`} className="text-accent-text underline">
+        <a href={chapterAddress('several-machines')} className="text-accent-text underline">
           {t('nodes.about')}
         </a>
       </Card>

@@ -8,6 +8,7 @@ import { call } from '../../lib/api.ts';
 import { grouped } from '../../lib/format.ts';
 import { useOptionalRead, useRead } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
+import { chapterOf, useStatus } from '../../shell/status.ts';
 
 const daySeconds = 86_400;
 /** A longer forecast says nothing. */
@@ -23,6 +24,7 @@ export const daysLeft = (balance: number, spent: number, seconds: number): numbe
 export function Balance() {
   const { t } = useTranslation();
   const money = useMoney();
+  const chapter = chapterOf(useStatus().data, 'billing');
   const self = useRead({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
   const from = monthRange(monthAt(Date.now()))?.from ?? 0;
   const month = useOptionalRead({
@@ -45,6 +47,13 @@ export function Balance() {
             {lasts === null ? null : (
               <dd className="text-ink-2">
                 {lasts > maxDays ? t('wallet.lastsLong') : t('wallet.lasts', { count: lasts })}
+              </dd>
+            )}
+            {chapter === null ? null : (
+              <dd>
+                <a href={chapter} target="_blank" rel="noreferrer">
+                  {t('wallet.docs')}
+                </a>
               </dd>
             )}
           </div>
