@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { en } from '../../web/locales/en.ts';
 import { type Inside, openInside } from './inside.ts';
-import { settled } from './support.ts';
+import { settled, violationsOn } from './support.ts';
 
 let inside: Inside;
 let page: Page;
@@ -255,4 +255,30 @@ test('on a phone a row has its name first, its figure at the right and one menu'
   await page.getByRole('dialog').getByLabel(en.users.group).waitFor();
   await page.keyboard.press('Escape');
   await page.setViewportSize({ width: 1280, height: 800 });
+});
+
+test('in a wide window a request stands beside the log: nothing is dimmed, another row opens, Escape closes and returns', async () => {
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await inside.open('log?type=2');
+  const sheet = page.getByRole('dialog');
+  const id = async (at: number) => (await rows().nth(at).getAttribute('data-row')) ?? '';
+  const [first, second] = [await id(0), await id(1)];
+  await rows().first().click();
+  await sheet.getByText(en.logs.bill, { exact: true }).waitFor();
+  expect(await page.locator('.bg-scrim').count()).toBe(0);
+  expect(await violationsOn(page)).toEqual([]);
+  await rows().nth(1).locator('td').first().click();
+  await expect.poll(() => new URL(page.url()).searchParams.get('open')).toBe(second);
+  await sheet.getByRole('button', { name: en.logs.previous }).click();
+  await expect.poll(() => new URL(page.url()).searchParams.get('open')).toBe(first);
+  // Whoever asked is one press away.
+  expect(await sheet.getByRole('link', { name: 'root', exact: true }).getAttribute('href')).toMatch(/^\/user\/\d+$/);
+  await page.keyboard.press('Escape');
+  await sheet.waitFor({ state: 'detached' });
+  await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('data-row'))).toBe(first);
+  // Where there is no room beside the list it stands above it.
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await rows().first().click();
+  await expect.poll(() => page.locator('.bg-scrim').count()).toBe(1);
+  await page.keyboard.press('Escape');
 });

@@ -1,11 +1,11 @@
-/** How pages look, from the geometry of what is drawn: every page at four widths with long names, amounts in both displays, the statement on paper. */
+/** How pages look, from the geometry of what is drawn: every page at five widths with long names, amounts in both displays, the statement on paper. */
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Inside, openInside } from './inside.ts';
 import { quietLine, settled, shots } from './support.ts';
 
-const widths = [390, 768, 1280, 1600] as const;
+const widths = [390, 768, 1280, 1440, 1600] as const;
 const plain = [
   '',
   'about',
@@ -119,6 +119,10 @@ const faultsIn = (): Promise<string[]> =>
     for (const table of document.querySelectorAll('table.sheet-table')) {
       if (!isDrawn(table)) continue;
       const whole = table.getBoundingClientRect();
+      // In a wide window nobody has to look for a column.
+      const place = table.closest('section, div.overflow-x-auto');
+      if (innerWidth >= 1280 && place !== null && table.scrollWidth > place.clientWidth + 1)
+        faults.push(`${table.scrollWidth - place.clientWidth} pixels wider than its place: ${nameOf(table)}`);
       for (const row of [...table.querySelectorAll('tbody tr[data-row]')].slice(0, 6)) {
         const cells = [...row.children].filter(
           (cell) => isDrawn(cell) && getComputedStyle(cell).display === 'table-cell',
@@ -164,7 +168,7 @@ const look = async (path: string, where: string): Promise<string[]> => {
   return faults;
 };
 
-test('at four widths nothing wraps that should not, nothing is cut, no column is eaten by a long name', async () => {
+test('at five widths nothing wraps that should not, nothing is cut, no column is eaten by a long name', async () => {
   const faults: string[] = [];
   let states = 0;
   for (const path of [...amounts, ...plain]) {

@@ -181,3 +181,16 @@ test('a reason that three channels share is said once, above them; another one s
   // Two are few enough to speak for themselves.
   expect((await list(channels.slice(0, 2), found)).match(/401 key revoked/g)).toHaveLength(2);
 });
+
+test('the bars of a channel tell apart what was quiet, good, slow, poor and bad by their height, not by colour alone', async () => {
+  const { TrafficBars } = await import('../../web/components/traffic-bars.tsx');
+  const levels = ['none', 'good', 'slow', 'poor', 'bad'] as const;
+  const heights = levels.map((level) => {
+    const bars = [{ at: 1_795_000_000, attempts: 4, failed: 2, latency: 100, level }];
+    const [, top, height] = /d="M0 (\d+)h5v(\d+)h-5z"/.exec(rendered(<TrafficBars bars={bars} />)) ?? [];
+    expect(Number(top) + Number(height)).toBe(16);
+    return Number(height);
+  });
+  expect(heights).toEqual(heights.toSorted((one, other) => one - other));
+  expect(new Set(heights).size).toBe(levels.length);
+});

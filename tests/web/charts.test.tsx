@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 /** What the charts draw, and what a pointer over them does, against texts that a person has read. */
-import { afterAll, beforeAll, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { ChartLine } from '../../web/features/dashboard/chart.tsx';
 import { expectGolden, fixTimeZone } from '../support/golden-file.ts';
 import { act, mounted, unmounted } from './mounted.tsx';
@@ -187,6 +187,63 @@ test('charts are drawn, hovered and picked', async () => {
     written.push(`    cursor ${document.querySelector<HTMLElement>('.u-over')?.style.cursor}`);
   }
   expectGolden('tests/web/outlines/charts/lines.txt', written);
+});
+
+test('bars say at the pointer which step they are of and what is in it, the largest first, and nothing once it left', async () => {
+  const { Chart } = await import('../../web/features/dashboard/chart.tsx');
+  const starts = [0, 1, 2].map((at) => midnight + at * hour);
+  const chart = (more: object) =>
+    mounted(() => (
+      <Chart
+        {...{ starts, step: hour, kind: 'bars' as const, label: 'traffic', height: 200, lines: lines(3, [4, 0, 2]) }}
+        format={(value) => `${value} r`}
+        {...more}
+        onHover={() => undefined}
+        onPick={() => undefined}
+      />
+    ));
+  const tip = () => document.querySelector<HTMLElement>('.pointer-events-none');
+  await chart({ formatTime: (start: number) => `step ${(start - midnight) / hour}` });
+  await settled();
+  expect(tip()?.hidden).toBe(true);
+  await pointer('enter', 100, 60);
+  await pointer('move', 100, 60);
+  expect([tip()?.hidden, [...(tip()?.children ?? [])].map((row) => row.textContent)]).toEqual([
+    false,
+    ['step 0', 'line 212 r', 'line 18 r', 'line 04 r'],
+  ]);
+  // A step of which nothing is known has its name alone.
+  await pointer('move', 300, 60);
+  expect(tip()?.textContent).toBe('step 1');
+  await pointer('leave', -10, -10);
+  expect(tip()?.hidden).toBe(true);
+  await chart({});
+  await settled();
+  await pointers('enter move', 100, 60);
+  expect(tip()?.hidden).toBe(true);
+  drawn.splice(0);
+});
+
+test('the bar of the step under way is hatched, and no other one', async () => {
+  const { Chart } = await import('../../web/features/dashboard/chart.tsx');
+  const hatched = async (kind: 'line' | 'bars', first: number): Promise<number> => {
+    const starts = [0, 1, 2].map((at) => first + at * hour);
+    drawn.splice(0);
+    await mounted(() => (
+      <Chart
+        {...{ starts, step: hour, kind, label: 'traffic', height: 200, lines: lines(1, [4, 1, 2]) }}
+        onHover={() => undefined}
+        onPick={() => undefined}
+      />
+    ));
+    await settled();
+    return drawn.splice(0).filter((one) => one.startsWith('stroke strokeStyle white')).length;
+  };
+  const thisHour = Math.floor(Date.now() / 1000 / hour) * hour;
+  document.documentElement.style.setProperty('--bg-surface', 'white');
+  expect(await hatched('bars', thisHour - 2 * hour)).toBeGreaterThan(0);
+  expect(await hatched('bars', thisHour - 5 * hour)).toBe(0);
+  expect(await hatched('line', thisHour - 2 * hour)).toBe(0);
 });
 
 test('the histogram says what a bar stands for, and a range is taken out of it', async () => {

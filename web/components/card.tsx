@@ -16,7 +16,9 @@ export function Card({ title, actions, flush = false, children }: CardProps) {
         <h2 className="flex-1 font-semibold">{title}</h2>
         {actions}
       </header>
-      <div className={flush ? 'overflow-x-auto [&_tbody_tr:last-child>td]:border-b-0' : 'px-4 py-3'}>{children}</div>
+      <div className={flush ? 'in-card overflow-x-auto [&_tbody_tr:last-child>td]:border-b-0' : 'px-4 py-3'}>
+        {children}
+      </div>
     </section>
   );
 }

@@ -1,4 +1,4 @@
-/** Twenty-four bars: how something did, part by part of a range. The colour repeats what the name says. */
+/** Twenty-four bars and the one under way: how something did, part by part of a range. Trouble stands out by its height; the colour repeats it. */
 import type { PointerEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { PeriodLevel } from '../../server/contract/traffic.ts';
@@ -21,14 +21,19 @@ const colors: Readonly<Record<PeriodLevel, string>> = {
   poor: 'var(--warning-solid)',
   bad: 'var(--danger-solid)',
 };
-const slots = 24;
+/** In pixels. */
+const heights: Readonly<Record<PeriodLevel, number>> = { none: 2, good: 9, slow: 12, poor: 14, bad: 16 };
+const fullHeight = 16;
+const slots = 25;
 
 /** One path for each colour: a table draws hundreds of bars. */
 function pathsOf(bars: readonly TrafficBar[], width: number): ReadonlyMap<string, string> {
   const paths = new Map<string, string>();
   for (let at = 0; at < (bars.length || slots); at++) {
-    const color = colors[bars[at]?.level ?? 'none'];
-    paths.set(color, `${paths.get(color) ?? ''}M${at * (width + 1)} 0h${width}v16h-${width}z`);
+    const level = bars[at]?.level ?? 'none';
+    const height = heights[level];
+    const bar = `M${at * (width + 1)} ${fullHeight - height}h${width}v${height}h-${width}z`;
+    paths.set(colors[level], `${paths.get(colors[level]) ?? ''}${bar}`);
   }
   return paths;
 }
@@ -66,7 +71,7 @@ export function TrafficBars({
       className="inline-flex align-middle"
       onPointerMove={name}
     >
-      <svg width={total} height={16} aria-hidden="true">
+      <svg width={total} height={fullHeight} aria-hidden="true">
         {[...pathsOf(bars, width)].map(([color, path]) => (
           <path key={color} d={path} style={{ fill: color }} />
         ))}

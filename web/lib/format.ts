@@ -15,8 +15,9 @@ export function percentText(share: number): string {
   return `${Number(text) === 0 ? '0.0' : text}%`;
 }
 
-/** Hundredths of a second while they say something. */
-export const secondsText = (ms: number): string => (ms / 1000).toFixed(ms < 10_000 ? 2 : ms < 100_000 ? 1 : 0);
+/** Hundredths of a second while they say something; what took less than one is not nothing. */
+export const secondsText = (ms: number): string =>
+  ms > 0 && ms < 5 ? '<0.01' : (ms / 1000).toFixed(ms < 10_000 ? 2 : ms < 100_000 ? 1 : 0);
 /** With its unit; what is short is not 0.00 s. */
 export const timeText = (ms: number): string =>
   ms > 0 && ms < 100 ? `${Math.max(1, Math.round(ms))} ms` : `${secondsText(ms)} s`;

@@ -20,9 +20,10 @@ export function useRoom(): number {
     useMedia('(width < 1024px)'),
     useMedia('(width < 1280px)'),
     useMedia('(width < 1440px)'),
+    useMedia('(width < 1600px)'),
   ];
   const at = phone ? -1 : below.indexOf(true);
-  return at < 0 ? Number.POSITIVE_INFINITY : ([0, 720, 1024, 1280][at] ?? 0);
+  return at < 0 ? Number.POSITIVE_INFINITY : ([0, 720, 1024, 1280, 1440][at] ?? 0);
 }
 /** A window in which the sidebar is folded, unless its reader unfolds it. */
 export const useTablet = (): boolean => useMedia('(600px <= width < 1100px)');
@@ -30,3 +31,5 @@ export const useTablet = (): boolean => useMedia('(600px <= width < 1100px)');
 export const useNarrow = (): boolean => useMedia('(width < 600px)');
 /** Room for something beside a table. */
 export const useWide = (): boolean => useMedia('(width >= 1280px)');
+/** Room for a sheet beside the list that it belongs to. */
+export const useBeside = (): boolean => useMedia('(width >= 1400px)');

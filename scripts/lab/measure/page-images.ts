@@ -118,6 +118,8 @@ const otherPages: Readonly<Record<string, Place>> = {
   'invoices-all': { path: 'orders?view=invoices' },
   codes: { path: 'redemption' },
   orders: { path: 'orders' },
+  'virtual-models': { path: 'virtual-model' },
+  'not-found': { path: 'nowhere' },
   drawings: { path: 'midjourney' },
   tasks: { path: 'task' },
   nodes: { path: 'nodes' },

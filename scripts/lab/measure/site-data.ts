@@ -186,7 +186,7 @@ function otherOf(row: Row): { readonly other: string; readonly quota: number } {
   if (row.ended === 'refused')
     return {
       other: JSON.stringify({
-        refused: 'token_model_forbidden',
+        refused: 'model_not_allowed',
         status: 403,
         request_path: '/v1/chat/completions',
         admin_info: info,

@@ -23,10 +23,12 @@ export interface Column<Row> {
   readonly sort?: (row: Row) => number | string;
   /** Present: the head asks the server for this order, `-` and the name for the reverse. */
   readonly order?: string;
+  /** By which of its figures a column of several sorts. */
+  readonly sortedBy?: string;
   /** Hidden until the reader turns it on. */
   readonly hidden?: boolean;
   /** Least window width, in pixels; a reader who turns the column on sees it in narrower windows too. */
-  readonly from?: 720 | 1024 | 1280 | 1440;
+  readonly from?: 720 | 1024 | 1280 | 1440 | 1600;
 }
 
 /**

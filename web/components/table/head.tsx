@@ -49,7 +49,12 @@ export function Head<Row extends { readonly id: number }>({
             {orderOf(column) === null ? (
               column.header
             ) : (
-              <button type="button" className="hover:text-ink-1" onClick={() => sortOn(orderOf(column) ?? '')}>
+              <button
+                type="button"
+                className="hover:text-ink-1"
+                title={column.sortedBy}
+                onClick={() => sortOn(orderOf(column) ?? '')}
+              >
                 {column.header}
                 {arrows[direction(orderOf(column) ?? '')]}
               </button>

@@ -97,7 +97,7 @@ export function Preview({ rule, tried }: PreviewProps) {
           {(all ? alerts : alerts.slice(0, shown)).map(({ at, subject, text }) => (
             <li
               key={`${at} ${subject}`}
-              className={`border-t border-line pt-1 break-words ${all ? '' : 'line-clamp-3'}`}
+              className={`mt-1 border-t border-line pt-1 break-words ${all ? '' : 'line-clamp-3'}`}
             >
               {past === 'now' ? null : (
                 <>

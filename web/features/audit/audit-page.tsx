@@ -62,7 +62,16 @@ export function AuditPage() {
       lead: true,
       cell: (row) => <code className="font-mono text-[12px]">{row.action}</code>,
     },
-    { id: 'target', header: t('audit.target'), from: 1024, cell: (row) => row.target },
+    {
+      id: 'target',
+      header: t('audit.target'),
+      key: true,
+      cell: (row) => (
+        <span className="row-name" title={row.target}>
+          {row.target}
+        </span>
+      ),
+    },
     {
       id: 'changes',
       header: t('audit.changes'),
@@ -71,7 +80,7 @@ export function AuditPage() {
         first === undefined ? (
           <span className="text-ink-3">–</span>
         ) : (
-          <span className="min-w-0 truncate">
+          <span className="row-name">
             {placeOf(t, first)}
             {more.length + left === 0 ? null : <span className="text-ink-3">{` +${more.length + left}`}</span>}
           </span>

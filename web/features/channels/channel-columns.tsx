@@ -1,7 +1,6 @@
 /** Columns of the channel table. */
 import type { TFunction } from 'i18next';
 import type { Channel } from '../../../server/contract/entities.ts';
-import { channelColor } from '../../components/channel-color.ts';
 import { InlineNumber } from '../../components/inline-number.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
@@ -100,8 +99,8 @@ export function channelColumns({
       cell: (row) => (
         <span className="inline-flex h-5 items-center gap-1.5 rounded-1 border border-line-strong px-1.5 text-[11px] font-medium text-ink-2">
           <span
-            className="grid size-3 place-items-center rounded-[2px] text-[8px] leading-none font-bold text-white"
-            style={{ background: channelColor(row.type) }}
+            aria-hidden="true"
+            className="grid size-3 place-items-center rounded-[2px] bg-press text-[8px] leading-none font-bold text-ink-2"
           >
             {typeName(row.type).slice(0, 1)}
           </span>
@@ -132,6 +131,7 @@ export function channelColumns({
       id: 'speed',
       from: 1024,
       header: t('channels.speed'),
+      sortedBy: t('channels.sortedByP95'),
       number: true,
       sort: (row) => traffic.get(row.id)?.period?.p95 ?? 0,
       cell: (row) => {

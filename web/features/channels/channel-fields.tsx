@@ -6,6 +6,7 @@ import { keysIn } from '../../../server/contract/channel-keys.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { Field, TextField } from '../../components/form.tsx';
+import { MaskedLines } from '../../components/masked-input.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
@@ -62,18 +63,16 @@ function KeyFields({ form, channel, provider, onChange: change }: ChannelFieldsP
       {!replacing ? null : (
         <Field label={t('channels.key')} help={channel === null ? t('channels.keyHelp') : t('channels.keyKeep')}>
           {(ids) => (
-            <textarea
+            <MaskedLines
               {...ids}
+              label={t('channels.key')}
               className="field font-mono"
               rows={2}
               data-autofocus={location.hash === '#key' || undefined}
-              // biome-ignore lint/a11y/noAutofocus: who asked to replace the key types it next
               autoFocus={channel !== null}
               placeholder={channel?.key_hint ?? provider?.key_hint}
               value={form.key}
               onChange={(event) => change({ key: event.target.value })}
-              autoComplete="off"
-              spellCheck={false}
             />
           )}
         </Field>

@@ -1,4 +1,5 @@
-/** Three bars carry the grade, the number the value.  */
+/** Three bars carry the grade, the number the value. */
+import { secondsText } from '../../lib/format.ts';
 
 const ratingOf = (ms: number): { readonly bars: number; readonly color: string } =>
   ms <= 1000
@@ -23,7 +24,7 @@ export function ResponseTime({ ms, untested }: { readonly ms: number; readonly u
           />
         ))}
       </span>
-      {(ms / 1000).toFixed(2)}
+      {secondsText(ms)}
       <span className="text-[11px] text-ink-3">s</span>
     </span>
   );

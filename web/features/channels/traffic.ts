@@ -5,7 +5,7 @@ import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { call } from '../../lib/api.ts';
-import { percentText } from '../../lib/format.ts';
+import { secondsText as hundredths, percentText } from '../../lib/format.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { testErrorOf } from './failure.ts';
 
@@ -45,7 +45,7 @@ export const stateClasses: Readonly<Record<FilterState, string>> = {
 };
 
 export const secondsText = (ms: number | null | undefined): string =>
-  ms === null || ms === undefined ? '–' : (ms / 1000).toFixed(ms < 995 ? 2 : 1);
+  ms === null || ms === undefined ? '–' : ms < 995 ? hundredths(ms) : (ms / 1000).toFixed(1);
 export const successOf = (one: ChannelTraffic | undefined): number | null =>
   one?.period == null || one.period.attempts === 0 ? null : 1 - one.period.failed / one.period.attempts;
 /** Cut, so that it is 100% only where no request failed. */

@@ -135,7 +135,7 @@ export function Breakdown({ range, username }: BreakdownProps) {
         </div>
       )}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
-      <section className="overflow-auto" tabIndex={0} aria-label={t(`dashboard.${by}`)}>
+      <section className="in-card overflow-auto" tabIndex={0} aria-label={t(`dashboard.${by}`)}>
         <table className="sheet-table">
           <Heads by={by} />
           <tbody>

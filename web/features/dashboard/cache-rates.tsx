@@ -123,7 +123,11 @@ function Opened({ admin, from, to }: CacheRatesProps) {
         </div>
       )}
       {list.pending ? <Waiting /> : null}
-      {visible.length === 0 ? null : <Rows by={by} rows={visible} range={{ from, to }} />}
+      {visible.length === 0 ? null : (
+        <div className="in-card">
+          <Rows by={by} rows={visible} range={{ from, to }} />
+        </div>
+      )}
       {list.data?.length === 0 ? <p className="px-4 py-5 text-ink-2">{t('dashboard.empty')}</p> : null}
       {rows.length > visible.length ? (
         <button type="button" className="button m-3" onClick={() => setAll(true)}>

@@ -2,7 +2,7 @@
 
 import { lazy, Suspense, useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { grouped, percentText } from '../../lib/format.ts';
+import { grouped, percentText, secondsText } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
 import type { ChartLine } from './chart.tsx';
 import {
@@ -22,7 +22,7 @@ import {
 const Chart = lazy(async () => ({ default: (await import('./chart.tsx')).Chart }));
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
-const seconds = (ms: number | null): string => (ms === null ? '–' : (ms / 1000).toFixed(2));
+const seconds = (ms: number | null): string => (ms === null ? '–' : secondsText(ms));
 const shareText = (share: number | null): string => (share === null ? '–' : percentText(share));
 
 interface CardProps {
@@ -266,7 +266,7 @@ export function Cards(props: CardsProps) {
         className={tone(slower)}
         note={said(
           ({ first_token: { p50, p95 } }) => `${seconds(p50)} / ${seconds(p95)} s`,
-          total?.tokens_per_second == null ? '' : `${total.tokens_per_second.toFixed(0)} tok/s`,
+          total?.tokens_per_second == null ? '' : `${grouped(Math.round(total.tokens_per_second))} tok/s`,
         )}
         then={wasOf(({ first_token: { p50, p95 } }) => `${seconds(p50)} / ${seconds(p95)} s`)}
         lines={lines.first}

@@ -1,4 +1,7 @@
-/** Lines or stacked bars over time; every chart of the page shares one cross-hair, and a click goes where the mark leads. */
+/**
+ * Lines or stacked bars over time; every chart of the page shares one cross-hair, and a click goes where the mark leads.
+ * Bars say at the pointer what they stand for, and the one of the step under way is hatched: it still grows.
+ */
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -25,6 +28,8 @@ export interface ChartProps {
   readonly format?: (value: number) => string;
   /** Times that the axis names. @param most so many have room. Without it there are no axes. */
   readonly ticks?: (most: number) => readonly Tick[];
+  /** What a step is called at the pointer; without it nothing stands there. */
+  readonly formatTime?: (start: number) => string;
   /** The time under the pointer, in epoch seconds; null = the pointer is elsewhere. */
   readonly onHover: (at: number | null) => void;
   /** @param line of stacked bars; null = none of them. */
@@ -36,6 +41,63 @@ const maxTicks = 10;
 const digitWidth = 6.5;
 /** Values are whole numbers, and so is what lies between two lines. */
 const increments = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((one) => one * 10 ** power)).flat();
+
+/** Pixels between the pointer and what it says, and between two strokes of a bar under way. */
+const tipGap = 12;
+const hatchGap = 4;
+
+/** Strokes in the colour of the page over the bar of the step under way. */
+function hatch(plot: uPlot, start: number, step: number): void {
+  const { ctx, bbox } = plot;
+  const [left, right] = [plot.valToPos(start, 'x', true), plot.valToPos(start + step, 'x', true)];
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left, bbox.top, right - left, bbox.height);
+  ctx.clip();
+  ctx.beginPath();
+  const gap = hatchGap * devicePixelRatio;
+  for (let at = left - bbox.height; at < right; at += gap) {
+    ctx.moveTo(at, bbox.top + bbox.height);
+    ctx.lineTo(at + bbox.height, bbox.top);
+  }
+  ctx.strokeStyle = token('--bg-surface');
+  ctx.lineWidth = 1.25 * devicePixelRatio;
+  ctx.stroke();
+  ctx.restore();
+}
+
+/** Beside the pointer, on the side that has room: the step and its values, the largest first. */
+function showTip(tip: HTMLElement, plot: uPlot, props: ChartProps): void {
+  const { idx, left = -1, top = 0 } = plot.cursor;
+  const { lines, starts, formatTime, format = String } = props;
+  const start = starts[idx ?? -1];
+  tip.hidden = left < 0 || start === undefined || formatTime === undefined;
+  if (tip.hidden || start === undefined || formatTime === undefined) return;
+  const rows = lines
+    .map(({ label, values, color }) => ({ label, value: values[idx ?? -1] ?? 0, color }))
+    .filter(({ value }) => value > 0)
+    .toSorted((one, other) => other.value - one.value);
+  const line = (...parts: readonly HTMLElement[]): HTMLElement => {
+    const row = document.createElement('div');
+    row.className = 'flex items-center gap-1.5';
+    row.append(...parts);
+    return row;
+  };
+  const part = (className: string, text = ''): HTMLElement =>
+    Object.assign(document.createElement('span'), { className, textContent: text });
+  tip.replaceChildren(
+    line(part('text-ink-3', formatTime(start))),
+    ...rows.map(({ label, value, color }) => {
+      const mark = part('size-2 flex-none rounded-1');
+      mark.style.background = `var(${color})`;
+      return line(mark, part('flex-1 truncate text-ink-2', label), part('pl-3', format(value)));
+    }),
+  );
+  const isRight = left > plot.over.clientWidth / 2;
+  tip.style.left = isRight ? '' : `${plot.over.offsetLeft + left + tipGap}px`;
+  tip.style.right = isRight ? `${plot.over.clientWidth - left + tipGap + 16}px` : '';
+  tip.style.top = `${Math.max(0, Math.min(top, plot.over.clientHeight - tip.offsetHeight))}px`;
+}
 
 const token = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -75,6 +137,11 @@ export function Chart(props: ChartProps) {
     const values = kind === 'bars' ? stacked(lines) : lines.map((line) => [...line.values]);
     const [inOrder, data] = kind === 'bars' ? [drawn.toReversed(), values.toReversed()] : [drawn, values];
     let isOver = false;
+    const tip = document.createElement('div');
+    tip.hidden = true;
+    tip.ariaHidden = 'true';
+    tip.className =
+      'pointer-events-none absolute z-10 grid max-w-72 min-w-36 gap-0.5 rounded-2 border border-line-strong bg-raised px-2.5 py-1.5 text-[12px] shadow-pop [&[hidden]]:hidden';
     const plot = new uPlot(
       {
         width: holder.clientWidth,
@@ -116,8 +183,15 @@ export function Chart(props: ChartProps) {
           setCursor: [
             (one) => {
               // The others move with this one, and say nothing of it.
-              if (isOver && one.cursor.left !== undefined && one.cursor.left >= 0)
-                latest.current.onHover(one.posToVal(one.cursor.left, 'x'));
+              if (!isOver || one.cursor.left === undefined || one.cursor.left < 0) return;
+              latest.current.onHover(one.posToVal(one.cursor.left, 'x'));
+              showTip(tip, one, latest.current);
+            },
+          ],
+          draw: [
+            (one) => {
+              const under = starts.findLast((start) => start <= Date.now() / 1000);
+              if (kind === 'bars' && under !== undefined && Date.now() / 1000 < under + step) hatch(one, under, step);
             },
           ],
         },
@@ -130,6 +204,7 @@ export function Chart(props: ChartProps) {
     });
     plot.over.addEventListener('mouseleave', () => {
       isOver = false;
+      tip.hidden = true;
       latest.current.onHover(null);
     });
     const pick = () => {
@@ -138,6 +213,7 @@ export function Chart(props: ChartProps) {
       const at = kind === 'bars' && top !== undefined ? barAt(lines, idx, plot.posToVal(top, 'y')) : null;
       latest.current.onPick(idx, at);
     };
+    holder.append(tip);
     plot.over.style.cursor = 'pointer';
     plot.over.addEventListener('click', pick);
     const watcher = new ResizeObserver(() => plot.setSize({ width: holder.clientWidth, height }));
@@ -145,7 +221,8 @@ export function Chart(props: ChartProps) {
     return () => {
       watcher.disconnect();
       plot.destroy();
+      tip.remove();
     };
   }, [starts, step, lines, kind, height, dark, format, ticks]);
-  return <div ref={place} role="img" aria-label={label} style={{ height }} />;
+  return <div ref={place} role="img" aria-label={label} className="relative" style={{ height }} />;
 }

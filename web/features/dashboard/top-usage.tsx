@@ -142,7 +142,7 @@ export function TopUsage(props: TopUsageProps) {
           <div className="px-4 py-3">
             <Suspense fallback={<div style={{ height: chartHeight }} />}>
               <Chart
-                {...{ starts, lines, format, ticks, onHover }}
+                {...{ starts, lines, format, ticks, formatTime, onHover }}
                 step={barSeconds}
                 onPick={pick}
                 label={t('dashboard.chart')}
@@ -172,7 +172,7 @@ export function TopUsage(props: TopUsageProps) {
           ) : null}
         </header>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
-        <section className="overflow-auto" tabIndex={0} aria-label={t(`dashboard.top_${dimension}`)}>
+        <section className="in-card overflow-auto" tabIndex={0} aria-label={t(`dashboard.top_${dimension}`)}>
           <table className="sheet-table">
             <thead>
               <tr>

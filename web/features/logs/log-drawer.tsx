@@ -102,7 +102,7 @@ const requestRows = (
   [t('logs.requestId'), log.request_id],
   [t('logs.model'), log.model_name],
   [t('logs.time'), dateTime(log.created_at)],
-  [t('logs.user'), log.username],
+  [t('logs.user'), log.username, reader.admin && log.user_id !== 0 ? `/user/${log.user_id}` : undefined],
   [
     t('logs.token'),
     storedIn(log.token_name, currentLanguage()),
@@ -230,6 +230,7 @@ export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: 
   );
   return (
     <Sheet
+      beside
       title={
         isRequest ? (
           <span className="flex items-baseline gap-3">

@@ -98,9 +98,10 @@ export function LogsPage() {
   }).data;
   const { open, failure } = useOpened(openId, rows, admin);
   const { show, put } = url;
-  const showRow = useRef(show);
-  showRow.current = show;
-  const onOpen = useCallback(({ id: row }: Log) => showRow.current(String(row)), []);
+  // Beside an open row another one takes its place: closing leads to the list, not through all that were read.
+  const showRow = useRef((_row: string) => undefined as unknown);
+  showRow.current = (row) => show(row, openId !== '');
+  const onOpen = useCallback(({ id: row }: Log) => void showRow.current(String(row)), []);
   const at = rows.findIndex((row) => row.id === open?.id);
   const step = (by: number) => {
     const next = at === -1 ? undefined : rows[at + by];

@@ -5,7 +5,7 @@ import { Link } from 'wouter';
 import { Icon } from '../../components/icon.tsx';
 import type { ToolCall } from '../../lib/chat-stream.ts';
 import { copyOrShow } from '../../lib/copy.ts';
-import { timeText } from '../../lib/format.ts';
+import { grouped, timeText } from '../../lib/format.ts';
 import { useMoney } from '../../shell/money.ts';
 import { AnswerText } from './answer.tsx';
 import { type Answer, type Attachment, speedOf, type Turn } from './conversation.ts';
@@ -122,7 +122,7 @@ function AnswerStats({ answer, actions }: { readonly answer: Answer; readonly ac
             {firstMs === null ? '' : `${t('playground.first', { time: timeText(firstMs) })} · `}
             {timeText(ms)}
           </span>
-          {speed === null ? null : <span>{`${speed.toFixed(0)} tok/s`}</span>}
+          {speed === null ? null : <span>{`${grouped(Math.round(speed))} tok/s`}</span>}
         </>
       )}
       <span className="ml-auto flex items-center gap-0.5">

@@ -151,7 +151,7 @@ export function modelColumns({ t, admin, narrow, levels, onPrice }: ModelColumns
     },
     {
       id: 'takes',
-      from: admin ? 1280 : 1024,
+      from: admin ? 1600 : 1024,
       header: t('pricing.takes'),
       sort: (row) => row.takes.length,
       cell: (row) => <span className="text-ink-2">{modalityText(t, row.takes)}</span>,

@@ -1,4 +1,4 @@
-/** One model: what it takes, what it costs in each group, how it is called; for administrators its channels and use. */
+/** One model: what it takes, what it costs in each group and how it is called, all in the first screen; for administrators its channels and use. */
 
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -283,6 +283,9 @@ export function ModelPage({ model, models }: ModelPageProps) {
         <Card title={t('pricing.prices')} flush>
           <GroupPrices view={view} models={models} />
         </Card>
+        <div className="min-w-0 md:col-span-2">
+          <CallExample title={t('pricing.call')} model={model} />
+        </div>
         {admin === null ? null : (
           <>
             <div className="md:col-span-2">
@@ -293,9 +296,6 @@ export function ModelPage({ model, models }: ModelPageProps) {
             </div>
           </>
         )}
-        <div className="min-w-0 md:col-span-2">
-          <CallExample title={t('pricing.call')} model={model} />
-        </div>
       </div>
     </>
   );

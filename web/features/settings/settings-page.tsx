@@ -184,7 +184,7 @@ export function SettingsPage() {
       <PageHead title={t('settings.title')}>
         <SearchField
           slash
-          className={`h-7 w-56 ${prices ? 'max-sm:hidden' : ''}`}
+          className={`h-7 w-80 max-lg:w-56 ${prices ? 'max-sm:hidden' : ''}`}
           label={t('settings.search')}
           value={search}
           onChange={(value) => setFilter({ q: value })}

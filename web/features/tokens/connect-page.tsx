@@ -5,7 +5,7 @@ import { Link } from 'wouter';
 import { Card } from '../../components/card.tsx';
 import { Boundary } from '../../components/failure.tsx';
 import { PageHead } from '../../components/page.tsx';
-import { Select } from '../../components/select.tsx';
+import { SelectField } from '../../components/select.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { callPage } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
@@ -38,8 +38,7 @@ function WithKey() {
         </>
       ) : (
         <>
-          <Select
-            className="field mb-2"
+          <SelectField
             label={t('connect.key')}
             value={String(key.id)}
             options={keys.map(({ id, name }) => [String(id), name] as const)}
@@ -57,7 +56,7 @@ export function ConnectPage() {
   return (
     <>
       <PageHead title={t('connect.title')} />
-      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 px-5 pb-6 xl:grid-cols-2">
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 px-5 pb-6 xl:has-[>:nth-child(2)]:grid-cols-2">
         {[Programs, WithKey].map((Part) => (
           <Boundary key={Part.name}>
             <Part />

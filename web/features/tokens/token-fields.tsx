@@ -36,7 +36,7 @@ import {
 } from './token-form.ts';
 
 /** Units of currency. */
-const presets = [1, 10, 50, 100, 500, 1000];
+const presets = [1, 5, 10, 50, 100, 500, 1000];
 const rateUnits = {
   rpm_limit: 'tokens.perMinute',
   tpm_limit: 'tokens.perMinute',

@@ -8,11 +8,11 @@ import type { Token } from '../../../server/contract/entities.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { displayedKey } from '../../../server/contract/token-key.ts';
 import { Sheet } from '../../components/overlay.tsx';
-import { Select } from '../../components/select.tsx';
+import { SelectField } from '../../components/select.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useOptionalRead } from '../../lib/read.ts';
-import { useServerAddress } from '../../shell/status.ts';
+import { chapterOf, useServerAddress, useStatus } from '../../shell/status.ts';
 
 interface Choice {
   readonly name: string;
@@ -104,6 +104,7 @@ export function UseWith({ token, onCopy, own = true }: UseWithProps) {
   const [selected, setSelected] = useState('curl');
   const key = displayedKey(token.key);
   const origin = useServerAddress();
+  const chapter = chapterOf(useStatus().data, 'agents');
   const agent = agents.find(({ label }) => label === selected);
   // An agent has a model of its own that it is called with.
   const shownModel = chosenModel || (agent === undefined ? model : modelFor(agent, models));
@@ -119,8 +120,7 @@ export function UseWith({ token, onCopy, own = true }: UseWithProps) {
   return (
     <>
       {models.length < 2 ? null : (
-        <Select
-          className="field mb-2"
+        <SelectField
           label={t('tokens.snippetModel')}
           value={shownModel}
           options={models.map((name) => [name, name] as const)}
@@ -144,6 +144,11 @@ export function UseWith({ token, onCopy, own = true }: UseWithProps) {
       {choice?.steps.map((step) => (
         <Step key={step.path} step={step} onCopy={onCopy} t={t} />
       ))}
+      {chapter === null ? null : (
+        <a href={chapter} target="_blank" rel="noreferrer">
+          {t('tokens.docs')}
+        </a>
+      )}
     </>
   );
 }

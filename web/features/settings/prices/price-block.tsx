@@ -88,7 +88,7 @@ export function PriceBlock({ keys, options, onSaved }: PriceBlockProps) {
   };
 
   return (
-    <section aria-label={t('settings.panel.pricing')} className="rounded-3 border border-line bg-surface">
+    <section aria-label={t('settings.panel.pricing')} className="in-card rounded-3 border border-line bg-surface">
       <header className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2.5">
         <h2 className="font-semibold max-sm:sr-only">{t('settings.panel.pricing')}</h2>
         <ViewTabs view={view} />
