@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { commands } from '../../cli/commands/index.ts';
 import { fromEnvironment } from '../../cli/commands/site/from-environment.ts';
 import { createContext } from '../../cli/context.ts';
 import { openDatabase } from '../../db/open.ts';
@@ -122,4 +123,15 @@ test('--if-exists: error, skip and update, with the result said', async () => {
   expect(await runner.json([...token, '--if-exists', 'update'])).toMatchObject({ result: 'unchanged' });
   expect(await runner.json(['token', 'list'])).toHaveLength(1);
   expect(await runner.json(['channel', 'get', 'c'])).toMatchObject({ priority: 7 });
+});
+
+test('a key of a name that is there is another one unless --if-exists says otherwise, as its help says', async () => {
+  await runner.run(['setup', '--username', 'root', '--password-file', file('password', 'password1')]);
+  const create = ['token', 'create', '--name', 'laptop', '--quota', '1usd'];
+  for (let n = 0; n < 2; n++) expect(await runner.json(create)).toMatchObject({ result: 'created' });
+  expect(await runner.json<unknown[]>(['token', 'list'])).toHaveLength(2);
+  expect(await runner.json([...create, '--if-exists', 'skip'])).toMatchObject({ result: 'unchanged' });
+  const [help] = commands.filter(({ name }) => name === 'token create');
+  const flag = help?.flags?.find((one) => one.flag.startsWith('--if-exists'));
+  expect([flag?.en, flag?.zh]).toEqual([expect.stringContaining('default'), expect.stringContaining('默认')]);
 });

@@ -111,3 +111,15 @@ test.each([
   const body = { type: 1, name: 'a', key: 'sk-1', models: 'm', [field]: '{' };
   expect((await call('POST', '/api/channel/', body)).message).toBe(message);
 });
+
+test('who tests a channel whose host cannot be reached reads its name, and a caller of the channel does not', async () => {
+  const fields = { type: 1, name: 'new', base_url: 'https://no-such-host.invalid', models: 'm', key: 'sk-a' };
+  const tried = (await call('POST', '/api/channel/try', fields)) as unknown as { success: boolean; message: string };
+  expect(tried.success).toBe(false);
+  expect(tried.message).toContain('no-such-host.invalid');
+  expect(tried.message).not.toContain('***');
+  await add('away', { base_url: fields.base_url });
+  const { key } = await api.gateway.token();
+  const refused = await api.gateway.chat(key, { model: 'm', messages: [] });
+  expect(await refused.text()).not.toContain('no-such-host');
+});

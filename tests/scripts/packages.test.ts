@@ -40,6 +40,8 @@ test('the unit of a package starts what it installs, as its own user, over a fol
   const details = { program: '/usr/bin/gateway', dataDir: '/var/lib/gateway', isSet: false, port: '3000' };
   const { file } = systemd({ ...details, user: 'gateway', say: (_zh, en) => en });
   expect(file).toContain('ExecStart=/usr/bin/gateway serve');
+  // Flags would win over the address and the port in the settings file.
+  expect(file).not.toMatch(/^ExecStart=.*--(?:host|port)/m);
   expect(file).toContain('User=gateway\nGroup=gateway\nStateDirectory=gateway gateway-owed\n');
   expect(file).not.toContain('DynamicUser');
   const scripts = ['postinstall', 'preremove', 'postremove'].map((name) =>

@@ -266,6 +266,37 @@ test('the figures of the period before stand on the cards while they are compare
   expect(page('/detail?range=24h&compare=1', {})).toContain(i18next.t('dashboard.nothingBefore'));
 });
 
+test('figures stay readable where they are extreme: ten times more is ×10, a year is as far as anybody sees, a moment is not 0.00', async () => {
+  const { DashboardPage } = await import('../../web/features/dashboard/dashboard-page.tsx');
+  const period = periodOf({ from: now - day, to: now }, now);
+  const page = (charge: number, then: number, more: Partial<Figures> = {}) =>
+    rendered(<DashboardPage />, {
+      path: '/detail?range=24h',
+      answers: {
+        status: { quota_per_unit: 500_000, display_in_currency: true, checklist_enabled: false },
+        self: { quota: 5_000_000 },
+      },
+      lists: [
+        [['overview', 'all', false, period, 'none', true], traffic({ charge, requests: 1, ...more })],
+        [['overview', 'earlier', false, before(period), 'none', false], traffic({ charge: then, requests: 1 })],
+      ],
+    });
+  await aroundPages(reader(1));
+  expect(page(999, 100)).toContain('+899.0%');
+  for (const [charge, shown] of [
+    [1000, '×10'],
+    [303_000, '×3,030'],
+  ] as const) {
+    const html = page(charge, 100);
+    expect(html).toContain(`>${shown}<`);
+    expect(html).not.toMatch(/\+\d{4,}/);
+  }
+  expect(page(1, 1)).toContain(i18next.t('dashboard.lastsLong'));
+  const quick = page(1, 1, { first_token: { mean: 3, p50: 3, p95: 1200 }, tokens_per_second: 12_345 });
+  expect(quick).toContain('&lt;0.01 / 1.20');
+  expect(quick).toContain('12,345 tok/s');
+});
+
 test('a user sees how long the balance lasts at what was spent, and nothing of it where nothing was', async () => {
   const { DashboardPage } = await import('../../web/features/dashboard/dashboard-page.tsx');
   await aroundPages(reader(1));

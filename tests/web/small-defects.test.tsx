@@ -1,9 +1,10 @@
 // @vitest-environment happy-dom
-/** Small things that people trip over: keys, focus, prices in percent, tests of mail, remedies that do not fit. */
+/** Small things that people trip over: keys, focus, prices in percent, tests of mail, remedies that do not fit, words that only programs know. */
 import i18next from 'i18next';
 import { useState } from 'react';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
-import type { Channel } from '../../server/contract/entities.ts';
+import type { Channel, Log } from '../../server/contract/entities.ts';
+import type { EndReason } from '../../server/contract/enum.ts';
 import { DataTable } from '../../web/components/table/data-table.tsx';
 import type { ChannelTraffic } from '../../web/features/channels/traffic.ts';
 import { filled } from '../support/answers.ts';
@@ -174,4 +175,96 @@ test('one failure that several parts of the page of users meet is said once', as
   });
   await page.until(() => expect(page.text()).toContain('The database is busy'));
   expect(document.querySelectorAll('[data-failure]')).toHaveLength(1);
+});
+
+test('a first upstream that cannot be reached is named by its host, with fields for another address and a way out; the key is masked', async () => {
+  const { Connect } = await import('../../web/features/setup/connect.tsx');
+  const tried: unknown[] = [];
+  const page = await mounted(() => <Connect onConnected={() => undefined} />, {
+    user: reader(100),
+    answers: {
+      ...filled,
+      'channel.types': [
+        ...(filled['channel.types'] as readonly object[]).filter(
+          (type) => (type as { slug: string }).slug === 'openai',
+        ),
+      ],
+      'channel.fetch_models_for': { refused: 'ENOTFOUND' },
+      'channel.try': (fields: object) => {
+        tried.push(fields);
+        return { success: false, message: 'ENOTFOUND: getaddrinfo ENOTFOUND ***', time: 0 };
+      },
+    },
+  });
+  const labels = ['setup.address', 'setup.proxy'].map((label) => i18next.t(label as 'setup.proxy'));
+  for (const label of labels) expect(page.text()).not.toContain(label);
+  expect(page.field(i18next.t('setup.providerKey')).type).toBe('password');
+  await page.type(i18next.t('setup.providerKey'), 'sk-proj-0123456789');
+  await page.press(i18next.t('setup.connect'));
+  await page.until(() => expect(page.text()).toContain(i18next.t('setup.unreachable', { host: 'api.openai.example' })));
+  expect(page.text()).not.toMatch(/ENOTFOUND|getaddrinfo/);
+  for (const label of labels) expect(page.text()).toContain(label);
+  await page.type(i18next.t('setup.proxy'), 'http://127.0.0.1:7890');
+  await page.press(i18next.t('setup.connect'));
+  await page.until(() =>
+    expect(tried.at(-1)).toMatchObject({ setting: JSON.stringify({ proxy: 'http://127.0.0.1:7890' }) }),
+  );
+});
+
+test('the first step of the set-up asks what the site is called, and stores it', async () => {
+  const { SetupPage } = await import('../../web/features/setup/setup-page.tsx');
+  vi.stubGlobal('location', Object.assign(new URL('https://site.example/setup'), { assign: () => undefined }));
+  const page = await mounted(() => <SetupPage />, {
+    path: '/setup',
+    answers: {
+      'setup.get': { status: false, root_init: false, database_type: 'sqlite', code_required: false },
+      'setup.run': {},
+      'session.login': reader(100),
+      'option.set': {},
+    },
+  });
+  await page.until(() => expect(page.text()).toContain(i18next.t('setup.siteName')));
+  await page.type(i18next.t('setup.username'), 'root');
+  await page.type(i18next.t('setup.password'), 'password1');
+  await page.type(i18next.t('setup.confirm'), 'password1');
+  await page.type(i18next.t('setup.siteName'), 'Acme AI');
+  await page.press(i18next.t('setup.run'));
+  await page.until(() => expect(page.calls).toContainEqual(['option.set', { key: 'SystemName', value: 'Acme AI' }]));
+});
+
+/** The compiler misses none of them. */
+const endReasons = Object.keys({
+  ...{ completed: 1, rejected: 1, refused: 1, upstream_failed: 1, upstream_broken: 1, client_gone: 1, quota_cut: 1 },
+  ...{ word_cut: 1, stopped: 1, internal: 1, recovered: 1, imported: 1 },
+} satisfies Readonly<Record<EndReason | 'imported', 1>>);
+
+test.each(['en', 'zh'] as const)('how a request ended and who counted it is said in words, in %s', async (language) => {
+  const { labelledColumns } = await import('../../server/contract/log-columns.ts');
+  const [first] = (filled['log.list'] as { items: readonly Log[] }).items;
+  for (const [source, end] of [
+    ...['reported', 'partial', 'estimated', 'none'].map((one) => [one, 'completed'] as const),
+    ...endReasons.map((one) => ['reported', one] as const),
+  ]) {
+    const shown = labelledColumns({ ...(first as Log), usage_source: source, end_reason: end }, language);
+    for (const [, value] of shown)
+      expect([value, /_|^(reported|partial|none|estimated)$/.test(value)]).toEqual([value, false]);
+    if (language === 'zh') for (const [, value] of shown) expect(value).toMatch(/^\p{Script=Han}+$/u);
+  }
+});
+
+test('an address without a page offers the search and the pages that are meant most, to each reader those that he may see', async () => {
+  const { NotFoundPage } = await import('../../web/features/site/not-found-page.tsx');
+  const links = () => [...document.querySelectorAll('nav a')].map((link) => link.getAttribute('href'));
+  let asked = 0;
+  const stop = (await import('../../web/lib/search-request.ts')).onSearchRequest(() => void asked++);
+  const page = await mounted(() => <NotFoundPage />, { user: reader(100) });
+  expect(links()).toEqual(['/token', '/log', '/channel']);
+  await page.press(i18next.t('palette.open'));
+  expect(asked).toBe(1);
+  stop();
+  await mounted(() => <NotFoundPage />, { user: reader(1) });
+  expect(links()).toEqual(['/token', '/log', '/pricing']);
+  const guest = await mounted(() => <NotFoundPage />);
+  expect(links()).toEqual(['/', '/pricing', '/login']);
+  expect(guest.text()).not.toContain(i18next.t('palette.open'));
 });
