@@ -1,6 +1,6 @@
 /** Values that live for minutes and that every node has to know: codes that were mailed, tokens that were used up, counts of tries. */
 
-/** What it is for, and whom or what it is about. */
+/** Key of an entry: its purpose, and whom or what it is about. */
 export interface EntryKey {
   readonly purpose: string;
   readonly key: string;

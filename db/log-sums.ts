@@ -1,4 +1,4 @@
-/** What the sums of the log are kept by. */
+/** Columns that the sums of the log are kept by. */
 import type { NameKind } from '../server/contract/names.ts';
 
 /** Seconds of a sum: hours and days of UTC. */

@@ -4,7 +4,7 @@ import { journalEndings } from './journal/files.ts';
 
 const othersMask = 0o077;
 
-/** Creates it empty, which a database may be, when it is not there; what others may read or write otherwise is taken from them. The log beside it inherits its mode; a journal beside it has it too. */
+/** Creates a missing file empty, which a database may be, and takes others' rights to read or write an existing one. The log and a journal beside it have the same mode. */
 export function keepPrivate(file: string): void {
   if (file === '' || file === ':memory:') return;
   try {

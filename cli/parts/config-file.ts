@@ -155,7 +155,7 @@ async function patchedToml(path: string, text: string, set: Members): Promise<st
     const tree = parse(text) as Tree;
     for (const [members, value] of set) setIn(path, tree, members, value);
     const result = patch(text, tree);
-    // Another reader judges what the library wrote, and nothing else may be another by it.
+    // A second parser reads what the library wrote: only the patched members may differ.
     Bun.TOML.parse(result);
     if (!Bun.deepEquals(parse(result), tree)) invalid(path);
     return result;

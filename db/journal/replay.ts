@@ -187,7 +187,7 @@ function replay(database: string, store: LedgerStore, { commands, first, isTorn,
   return { settled, rejected, kept: rejected.length === 0 ? '' : path, isTorn, missing, aside: [] };
 }
 
-/** Beside the database, as what is owed when a process ends; nothing reads it again. */
+/** A file of rejected commands beside the database, in the form of the owed ones; nothing reads it again. */
 const rejectedFile = (database: string): string => join(dirname(database), 'gateway.owed-journal.jsonl.refused');
 
 /** Durable when it returns. */

@@ -6,7 +6,7 @@ import type { ChannelUnsupportedTable } from '../schema/tables.ts';
 export type UnsupportedRow = Selectable<ChannelUnsupportedTable>;
 export type UnsupportedKey = Pick<UnsupportedRow, 'channel_id' | 'model' | 'member'>;
 
-/** Two users have met it, or a person wrote it. */
+/** Rows that hold for all users: two of them met the refusal, or a person wrote it. */
 const forAll = sql<boolean>`(source <> 'learnt' OR users LIKE '%,%')`;
 
 export function createUnsupportedMembersRepository({ query }: Database) {

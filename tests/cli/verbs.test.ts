@@ -144,7 +144,7 @@ test('prices go out as JSON and as CSV and come in again without a change', asyn
   expect(await runner.run(['ratios', 'unset-models'])).toBe(await runner.run(['ratios', 'unset']));
 });
 
-test('one drawing, one task; none is not found', async () => {
+test('a single drawing or task is shown by its id, and an unknown id is not found', async () => {
   const database = openDatabase(join(data, 'gateway.db'));
   const task = { user_id: 1, task_id: 'song', platform: 'suno', status: 'SUCCESS', submit_at: 1 };
   await database.query

@@ -83,7 +83,7 @@ test.each(detours)(
   },
 );
 
-test('with a key of its own it goes anywhere, and the stored one is gone', async () => {
+test('a channel with a new key may go to any address, and the stored key is gone', async () => {
   const wanted = { id, base_url: thief.url, key: 'sk-my-own' };
   expect(await send('POST', '/api/channel/try', { ...wanted, model: 'm' })).toMatchObject({ success: true });
   expect(await send('PUT', '/api/channel/', wanted)).toMatchObject({ success: true });

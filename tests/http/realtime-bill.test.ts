@@ -332,7 +332,7 @@ test('an answer that the balance does not carry is asked for shorter, in the wor
   await ended();
 });
 
-test('an answer of which nothing is carried is not asked for; the one before it is paid by its own end', async () => {
+test('an unaffordable answer is not asked for; the one before it is paid by its own end', async () => {
   upstream.script({ answer: (answer) => answer.speak(sound(1)), cancelled: realtimeUsage(0, 20, { spoken: 20 }) });
   const { send, untilEvent, closed, received } = await converse(await poorKey(8_000));
   send(ask);
@@ -493,7 +493,7 @@ const changeToken = (fields: Record<string, unknown>) =>
   gateway.services.tokens.update(tokenId(), gateway.userId, fields as never, false);
 const removeToken = () => gateway.services.tokens.remove(tokenId(), gateway.userId);
 
-test('a key whose time runs out speaks no further turn', async () => {
+test('a key that expires during a conversation gets no further turn', async () => {
   let aheadMs = 0;
   await close();
   await open({ relay: { timers: { ...systemTimers, now: () => Date.now() + aheadMs } } });

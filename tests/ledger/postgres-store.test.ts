@@ -217,7 +217,7 @@ test('a node that was declared gone writes nothing under its number, and begins 
   expect(await outcome(store.move([], 2))).toBe('done');
 });
 
-test('a server that has less than it confirmed is a node that begins anew', async () => {
+test('a server that has lost confirmed rows makes its node begin anew', async () => {
   const { store, rows, next, took, outcome } = bench();
   await store.apply(one);
   await store.apply(other);

@@ -78,7 +78,7 @@ describe('a schema that no member takes', () => {
     expect(dropped).toEqual(['/response_format: asked for in words']);
   });
 
-  test('JSON without a schema is asked for in words of Anthropic’s models, and no words stand where a member does', () => {
+  test('Anthropic’s models are asked in words for JSON without a schema, and by a member where there is one', () => {
     const plain = requested('anthropic-messages', ['anthropic', 'claude-opus-4-8'], {
       response_format: { type: 'json_object' },
     });

@@ -147,7 +147,7 @@ test.each(cases)('%s: %s', (protocol, _name, { by, at, change }) => {
   });
 });
 
-test('without a change it was the time, or the upstream itself; a model of another name is another upstream', () => {
+test('a miss without a change is blamed on the time or on the upstream; a model of another name is another upstream', () => {
   const after = (more: Partial<WatchedTurn>) => {
     const watch = new CacheWatch();
     watch.answered(turn('openai-chat', bodyOf('openai-chat', 3)));

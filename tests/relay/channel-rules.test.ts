@@ -236,7 +236,7 @@ test.each<[string, string, readonly string[]]>([
   },
 );
 
-test('a channel without headers of its own passes none, and one that has them keeps no client apart', async () => {
+test('a channel without header rules passes no client header, and one with them shares its target among clients', async () => {
   await open({});
   answers();
   await send(chat, '/v1/chat/completions', sentByClient);

@@ -91,7 +91,7 @@ test('the list has a tag by which Codex asks whether it is the same', async () =
   expect((await list(version, { 'if-none-match': etag })).status).toBe(200);
 });
 
-test('a window is the smaller one of the model’s here and of what Codex knows, and modest where nobody knows', () => {
+test('a window is the smaller one of the site’s and of Codex’s own, and modest where neither is known', () => {
   const windowOf = (id: string, inputLimit: number | null) =>
     codexCard(id, { ...unknownTarget, inputLimit }).context_window;
   expect(windowOf('gpt-6.2-sol', null)).toBe(500_000);

@@ -90,7 +90,7 @@ test('exactness 6: ending the requests of a dead thread finds each one until its
   expect(open.free()).toBe(rows);
 });
 
-test('an operator who prefers speed sets a ceiling; ends before their bill are counted', async () => {
+test('an operator who prefers speed sets a limit to the wait for a bill; ends before their bill are counted', async () => {
   const quick = await createTestGateway({ engine: 'sqlite', limits: { maxCommitWaitMs: 50 } });
   await quick.channel(upstream.url);
   const token = await quick.token();

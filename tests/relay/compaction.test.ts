@@ -139,7 +139,7 @@ describe.each(dialects)('%s', (dialect) => {
     expect(lastBody()).not.toContain('gwc1.');
   });
 
-  test('three in a row by call', async () => {
+  test('a conversation is compacted three times in a row by calls', async () => {
     await channel(dialect);
     let kept: Item[] = [...history];
     for (let round = 1; round <= 3; round++) {

@@ -369,7 +369,7 @@ test('an end whose waiting requests cannot be woken is charged and written down'
   expect(await gateway.logs()).toMatchObject([{ quota: 14, end_reason: 'completed' }]);
 });
 
-test('neither limits nor waiting requests that trip keep a request without its usual end from its row', async () => {
+test('a request gets its row although its usual end, the limits and the line of waiting requests throw', async () => {
   vi.spyOn(Reservation.prototype as unknown as Record<string, () => never>, 'settle').mockImplementation(trip);
   vi.spyOn(MoneyQueue.prototype, 'settled').mockImplementation(trip);
   vi.spyOn(unlimited, 'ended').mockImplementation(trip);

@@ -447,7 +447,7 @@ test.each([
   expect(log?.completion_tokens).toBe(drained ? 4 + thought : 2);
 });
 
-test('a model that is asked to think by the end of its name is read on for', async () => {
+test('the usage of a model that its name’s suffix makes think is read after the client left', async () => {
   const name = 'claude-sonnet-4-5-thinking';
   await addChannel('anthropic-messages', name);
   const wire = wires['anthropic-messages'];

@@ -309,7 +309,7 @@ test('the history and the choice of such tools are told in the same way', async 
   expect(await dropped()).toContain('/input/6: local_shell_call is unknown to the upstream');
 });
 
-test('a search that may not reach the web is left out where it cannot be said, and nothing remains of a list that is empty', async () => {
+test('a search without access to the web is left out where a model cannot be told so, with its choice and an empty list', async () => {
   await open('xai', 'grok-4.6');
   const cached = { type: 'web_search', external_web_access: false };
   await ask('/v1/responses', {

@@ -81,7 +81,7 @@ test('they are no usage: no statistics, no counters, no quota, and the books bal
   expect((await gateway.services.logs.verify({})).checked).toBe(0);
 });
 
-test('a stranger leaves where they called from, for operators alone', async () => {
+test('a stranger’s refusal keeps the address it came from, for operators alone', async () => {
   const row = await rowOf(await gateway.chat('nobody', ask()));
   expect(row).toMatchObject({ user_id: 0, username: '', token_id: 0 });
   expect(details(row)).toMatchObject({ refused: 'token_invalid', admin_info: { ip: '127.0.0.1' } });

@@ -143,7 +143,7 @@ test('every answer of the relay is sealed', async () => {
   expectSealed(socket);
 });
 
-test('a stream is sealed and stays a stream', async () => {
+test('headers of a stream are sealed, and it stays a stream', async () => {
   await gateway.channel(upstream.url, { models });
   upstream.script((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'set-cookie': 'a=b' });

@@ -250,7 +250,7 @@ describe('terms', () => {
     expect(held).toBeGreaterThanOrEqual(dear);
   });
 
-  test('models to fall back to that are no list are taken out as well', () => {
+  test('fallback models are taken out in every form, lists or not', () => {
     for (const models of ['dear', ['dear'], { 0: 'dear' }])
       expect(featuresIn({ models }).modifiers).toEqual([{ path: ['models'], member: 'models', value: 'other models' }]);
     expect(featuresIn({ models: null }).modifiers).toEqual([]);
@@ -412,7 +412,7 @@ describe('tools', () => {
     expect([usual?.units, usual?.max]).toEqual([5, 25]);
   });
 
-  test('an adviser is each model that it may be read as, as often as it may be asked', () => {
+  test('an adviser counts as each model that its spellings name, as often as any of them allows', () => {
     const adviser = { type: 'advisor_20260301', model: 'cheap' };
     const names = (tool: object) => advisersIn([tool]).map(({ model, calls }) => `${model} ${calls}`);
     expect(names({ ...adviser, Model: 'dear' })).toEqual(['cheap 5', 'dear 5']);
@@ -518,7 +518,7 @@ test.each([
   );
 });
 
-test('speech is as long as the longest text that a host may read', async () => {
+test('speech is charged for the longest text that a host may read', async () => {
   const speak = async (more: object) => {
     const { status, charged } = await ask('/v1/audio/speech', { model: 'tts-1', voice: 'alloy', ...more }, {});
     return status === 400 ? 'refused' : charged;

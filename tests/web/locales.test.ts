@@ -56,7 +56,7 @@ const texts: readonly (readonly [language: 'en' | 'zh', place: string, text: str
   ]),
 ];
 
-test('every kind of text is looked through', () => {
+test('texts of every kind are among those looked through', () => {
   const count = (part: string) => source.pairs.filter(({ file }) => file.startsWith(part)).length;
   const kinds = {
     pages: flat(en).length,

@@ -70,7 +70,7 @@ test('the first of a list has no previous one', async () => {
   ]);
 });
 
-test('a user is changed with what is known of them, a new one has neither group nor amount', async () => {
+test('the form of a user is filled with the stored fields, that of a new one has neither group nor amount', async () => {
   const { UserDrawer } = await import('../../web/features/users/user-drawer.tsx');
   const form = (user: Parameters<typeof UserDrawer>[0]['user']) =>
     rendered(

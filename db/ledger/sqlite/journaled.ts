@@ -123,7 +123,7 @@ export class JournaledStore {
     return { results: commands.map(() => done), events: [] };
   }
 
-  /** Durable in both places. @throws the disk's or the driver's error */
+  /** Writes to the journal and to the tables, durable in both. @throws the disk's or the driver's error */
   probe(): void {
     this.#commits('each', fullBusyMs);
     this.#restoreTrust();

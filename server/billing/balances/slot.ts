@@ -95,7 +95,7 @@ export interface Accounts {
   /** 0 = unknown. */
   user(id: number): number;
   token(id: number): number;
-  /** Gives a place out at first sight, where that is this thread's business. */
+  /** Assigns a slot at first sight, where this thread assigns them. */
   seenToken(token: TokenSnapshot): number;
   group(name: string): number;
   /** The place of a user whose visits are counted: it has two rings. 0 = they are not. */

@@ -33,7 +33,7 @@ export interface Likely {
   readonly mayGrow: boolean;
 }
 
-/** A request as far as evidence is about it. */
+/** The parts of a request that evidence is looked up by. */
 export interface Subject {
   readonly parsed: ParsedRequest;
   readonly principal: Principal;

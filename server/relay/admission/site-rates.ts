@@ -42,7 +42,7 @@ interface Window {
   /** The window's limit, -1 = none. */
   readonly max: number;
   readonly adds: number;
-  /** Where not all of it fits, so much must: then one at a time may take what is left. */
+  /** The least that must fit where not all of it does: then one request at a time may take the rest. */
   readonly min: number;
   readonly rejected: () => AppErrorInput;
 }

@@ -85,7 +85,7 @@ export function namesFor({ state }: Pick<ListModelsDeps, 'state'>, principal: Li
   return names.sort();
 }
 
-/** In any of the key's groups. */
+/** Models that are served in any of the key's groups. */
 function servedTo(state: RelayState, { group, groups = [group], token }: ListReader): readonly string[] {
   const bound = token?.channels;
   // A key has few channels, and a site many models.

@@ -242,7 +242,7 @@ export function editPaths(text: string, edits: readonly DeepEdit[]): string {
 
 type Groups = ReadonlyMap<string | number, readonly DeepEdit[]>;
 
-/** The last word about a place wins: what is removed needs no edits within. */
+/** The last edit of a place wins: within a removed value none is needed. */
 function changed(text: string | null, group: readonly DeepEdit[]): string | undefined {
   const whole = group.find(({ path }) => path.length === 0);
   if (whole !== undefined) return whole.value;

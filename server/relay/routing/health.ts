@@ -801,7 +801,7 @@ function failUnder({ errors, minutes, half_open_minutes: open }: OffRule, one: E
 function countKeyError({ errors, minutes, half_open_minutes: open }: OffRule, host: Host, index: number, now: number) {
   const { counts, since } = errorsOf(host);
   const before = counts[index] ?? 0;
-  // What was under way when it went out adds nothing; a probe that fails does.
+  // Requests that were under way when the key went out add nothing; a failed probe does.
   if (before >= errors) return (host.coolUntil[index] ?? 0) - probeMs > now ? 0 : open * minuteMs;
   const isFirst = before === 0 || now - (since[index] ?? 0) > minutes * minuteMs;
   if (isFirst) since[index] = now;
