@@ -49,9 +49,40 @@ test.each(commands.map((row) => [row.name, row] as const))(
   },
 );
 
-test('the help of every command', async () => {
+/** As one line: where lines break, and how wide a column is, is layout. */
+const inOneLine = (text: string): string => text.replace(/\s+/g, '');
+
+test.each(commands.map((row) => [row.name, row] as const))(
+  'the help of %s says what its row says, in its order, in both languages',
+  async (name, row) => {
+    for (const language of ['en', 'zh'] as const) {
+      const said = inOneLine(await helpOf(name, language));
+      const parts = [
+        ...(row.argument ?? '').split(' '),
+        row[language],
+        ...(row.flags ?? []).map((flag) => `${flag.flag}${flag[language]}`),
+        ...row.examples.map((example) => `gateway ${example}`),
+      ];
+      let at = 0;
+      for (const part of parts) {
+        const found = said.indexOf(inOneLine(part), at);
+        expect(found, `${language}: ${part}`).toBeGreaterThanOrEqual(at);
+        at = found + inOneLine(part).length;
+      }
+      const [own = ''] = (await helpOf(name, language)).split(/Every command:|通用：/);
+      const listed = [...own.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, long]) => long);
+      const flags = (row.flags ?? []).map(({ flag }) => new Option(flag).long);
+      expect(listed.filter((long) => long !== '--help')).toEqual(flags);
+    }
+  },
+);
+
+/** One of each shape: many flags, an alias, an argument, several of them, values that are shown when absent. */
+const shown = ['channel add', 'channel list', 'channel get', 'channel key disable', 'serve', 'import new-api'];
+
+test('the layout of help', async () => {
   const lines: string[] = [];
-  for (const { name } of commands) {
+  for (const name of shown) {
     const page = (await helpOf(name, 'en')).trimEnd().split('\n');
     // What every command takes stands once, in the help of one.
     const common = page.findIndex((line) => line.includes('Every command:'));
