@@ -43,11 +43,35 @@ export const priceOptionKeys = [
 ] as const;
 export type PriceOptionKey = (typeof priceOptionKeys)[number];
 
+interface CompiledTables {
+  /** Of `priceOptionKeys`, in their order. */
+  readonly texts: readonly string[];
+  readonly madeAt: number;
+  readonly tables: PriceTables;
+}
+
+/** The last ones asked for: other options change without prices, and what was resolved from the same prices is kept. */
+let recent: readonly CompiledTables[] = [];
+const mostRecent = 4;
+
 /**
+ * The same object is given for the same texts on the same day.
  * @param text stored text of an option; malformed JSON and entries that are no ratio count as absent.
  * @param now epoch milliseconds: whose day decides between prices with dates.
  */
 export function compilePriceTables(text: (key: PriceOptionKey) => string, now: number): PriceTables {
+  const asked = priceOptionKeys.map(text);
+  const known = recent.find(
+    ({ texts: made, madeAt, tables }) =>
+      madeAt <= now && now < tables.changesAt && made.every((one, index) => one === asked[index]),
+  );
+  if (known !== undefined) return known.tables;
+  const tables = compile(text, now);
+  recent = [{ texts: asked, madeAt: now, tables }, ...recent.slice(0, mostRecent - 1)];
+  return tables;
+}
+
+function compile(text: (key: PriceOptionKey) => string, now: number): PriceTables {
   const dated = datesIn(text('PriceDates'), now);
   const ratios = (key: PriceOptionKey): Ratios => inForce(key, compiled(text(key)), dated);
   return {
