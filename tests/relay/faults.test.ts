@@ -6,6 +6,7 @@ import { scenarios } from '../protocols/scenarios.ts';
 import { context, encoder, meaning, readStream, streamOf } from '../protocols/support.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { heardOf } from '../support/heard.ts';
+import { inShare } from '../support/often.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
 const dialects = Object.keys(codecs) as ProtocolId[];
@@ -371,10 +372,11 @@ const faults: Readonly<Record<string, Fault>> = {
   },
 };
 
-const cases = Object.entries(faults).flatMap(([name, error]) =>
-  (error.dialects ?? dialects).flatMap((dialect) =>
+const cases = Object.entries(faults).flatMap(([name, error], at) =>
+  (error.dialects ?? dialects).flatMap((dialect, of) =>
     [true, false]
       .filter((stream) => error.only === undefined || (error.only === 'stream') === stream)
+      .filter((stream) => inShare(at + (stream ? 1 : 0), of))
       .map((stream) => [name, dialect, stream ? 'streamed' : 'whole', error] as const),
   ),
 );
