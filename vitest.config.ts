@@ -6,7 +6,7 @@ export default defineConfig({
     // Only what hangs takes so long: a busy machine changes nothing.
     testTimeout: 600_000,
     hookTimeout: 600_000,
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: 60_000, interval: 10 } },
     maxWorkers: 3,
     // Files of one worker share their modules: loading them anew for each took a third of the time.
     isolate: false,
