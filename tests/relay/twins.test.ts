@@ -412,7 +412,7 @@ describe('tools', () => {
     expect([usual?.units, usual?.max]).toEqual([5, 25]);
   });
 
-  test('an adviser counts as each model that its spellings name, as often as any of them allows', () => {
+  test('an adviser counts as each model that its spellings name, as often as the largest limit allows', () => {
     const adviser = { type: 'advisor_20260301', model: 'cheap' };
     const names = (tool: object) => advisersIn([tool]).map(({ model, calls }) => `${model} ${calls}`);
     expect(names({ ...adviser, Model: 'dear' })).toEqual(['cheap 5', 'dear 5']);
@@ -518,7 +518,7 @@ test.each([
   );
 });
 
-test('speech is charged for the longest text that a host may read', async () => {
+test('a speech costs the longest text that a host may read', async () => {
   const speak = async (more: object) => {
     const { status, charged } = await ask('/v1/audio/speech', { model: 'tts-1', voice: 'alloy', ...more }, {});
     return status === 400 ? 'refused' : charged;
