@@ -443,6 +443,18 @@ test('a usage that contradicts itself keeps its totals', async () => {
   expect(await row()).toMatchObject({ prompt_tokens: 10, completion_tokens: 5, usage_source: 'reported' });
 });
 
+test('counts of tokens that cannot be are not told, and nobody is charged by them', async () => {
+  const usage = { ...realtimeUsage(10, 5), input_tokens: -10 };
+  upstream.script({ answer: (answer) => answer.done(usage) });
+  const { send, untilEvent, leave, received } = await converse();
+  send(ask);
+  await untilEvent('response.done');
+  const done = received.find(({ type }) => type === 'response.done');
+  expect(done).toMatchObject({ response: { usage: { ...usage, input_tokens: 0 } } });
+  leave();
+  expect(await row()).toMatchObject({ usage_source: 'estimated' });
+});
+
 /** As the change feed tells it; nobody may ban the owner of this gateway for real. */
 const banned = async () => {
   const user = gateway.state.user(gateway.userId);

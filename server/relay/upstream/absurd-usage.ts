@@ -68,13 +68,18 @@ export function withoutAbsurd<T extends Uint8Array>(bytes: T, body: unknown): T 
   return edits.length === 0 ? bytes : Buffer.from(editPaths(Buffer.from(bytes).toString(), edits));
 }
 
+/** The same of an event. @param text its JSON, and what frames it. @returns null where all is possible. */
+export function withoutAbsurdText(text: string): string | null {
+  if (!suspicious.test(text)) return null;
+  const begin = text.indexOf('{');
+  const end = text.lastIndexOf('}') + 1;
+  const json = text.slice(begin, end);
+  const edits = begin < 0 ? [] : absurdIn(parseJson(json));
+  return edits.length === 0 ? null : text.slice(0, begin) + editPaths(json, edits) + text.slice(end);
+}
+
 /** The same of a frame of a stream. @param bytes of it, as far as they were not changed. @returns null where all is possible. */
 export function withoutAbsurdIn({ text }: Pick<RawFrame, 'text'>, bytes: Uint8Array): Buffer | null {
-  if (!suspicious.test(text)) return null;
-  const sent = Buffer.from(bytes).toString();
-  const begin = sent.indexOf('{');
-  const end = sent.lastIndexOf('}') + 1;
-  const json = sent.slice(begin, end);
-  const edits = begin < 0 ? [] : absurdIn(parseJson(json));
-  return edits.length === 0 ? null : Buffer.from(sent.slice(0, begin) + editPaths(json, edits) + sent.slice(end));
+  const possible = suspicious.test(text) ? withoutAbsurdText(Buffer.from(bytes).toString()) : null;
+  return possible === null ? null : Buffer.from(possible);
 }

@@ -33,16 +33,12 @@ interface Bounded {
   amount: number;
 }
 
-/** Administrators alone label keys, those of others when they make them. */
-async function labelledKey(
-  { balancer, root }: Cluster,
-  { name: owner }: Account,
-): Promise<Pick<Account, 'tokenId' | 'key'>> {
-  const order = { name: label, owner, labels: label, unlimited_quota: true };
-  const { success, message, data } = await call(`${balancer.url}/api/token/`, 'POST', root.headers, order);
-  if (!success) throw new Error(message ?? 'no label');
-  const { id, key } = data as { readonly id: number; readonly key: string };
-  return { tokenId: id, key: `sk-${key}` };
+/** Administrators alone label keys, each his own. */
+async function labelKey({ balancer, root }: Cluster, { id, tokenId, headers }: Account): Promise<void> {
+  const promoted = await call(`${balancer.url}/api/user/manage`, 'POST', root.headers, { id, action: 'promote' });
+  if (!promoted.success) throw new Error(promoted.message ?? 'no administrator');
+  const labelled = await call(`${balancer.url}/api/token/`, 'PUT', headers, { id: tokenId, labels: label });
+  if (!labelled.success) throw new Error(labelled.message ?? 'no label');
 }
 
 async function setAmount({ balancer, root }: Cluster, { holder, subject, amount }: Bounded): Promise<boolean> {
@@ -67,17 +63,13 @@ export async function budgets({ seed, full }: PartOrder): Promise<readonly Goal[
     serveFlags: ['--relays', '2'],
   });
   try {
-    const { balancer } = cluster;
-    const accounts: readonly Account[] = await Promise.all(
-      cluster.accounts.map(async (account) =>
-        account.name === 'label' ? { ...account, ...(await labelledKey(cluster, account)) } : account,
-      ),
-    );
+    const { accounts, balancer } = cluster;
     const named = (name: string): Account => {
       const found = accounts.find((account) => account.name === name);
       if (found === undefined) throw new Error(`no account ${name}`);
       return found;
     };
+    await labelKey(cluster, named('label'));
     const first = await askOnce(balancer.url, named('user'), question);
     const { max, cost } = first;
     const bounded: Bounded[] = [

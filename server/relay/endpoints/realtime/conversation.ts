@@ -21,6 +21,7 @@ import type { AttemptSummary } from '../../shared/failure.ts';
 import { shortage } from '../../shared/quota-numbers.ts';
 import { clientError, localizedError } from '../../shared/render-error.ts';
 import type { RelayState } from '../../state/state.ts';
+import { withoutAbsurdText } from '../../upstream/absurd-usage.ts';
 import { type Cuttable, drainOf } from '../../upstream/client-disconnect.ts';
 import type { Line } from '../../upstream/line.ts';
 import type { Prepared } from '../../upstream/prepare.ts';
@@ -305,8 +306,9 @@ export class RealtimeConversation implements Conversation {
       if (this.#turns.waiting() === 0) void this.#end(this.#left);
       return;
     }
-    if (this.#client === null) this.#early.push(data);
-    else this.#client.send(data);
+    const shown = event === null ? data : (withoutAbsurdText(String(data)) ?? data);
+    if (this.#client === null) this.#early.push(shown);
+    else this.#client.send(shown);
     if (event === null) return;
     if (!this.#turnReservation.delivered()) return this.#waitForBalance();
     if (isOwedNow || this.#core.now() - this.#checkpointedMs >= this.#core.checkpointMs) this.#checkpoint();
