@@ -182,10 +182,11 @@ test('the list of users says by name who invited somebody, on whichever page the
   const { username } = await register(invitation);
   await api.addUser(`later${++serial}`, 1);
   const answer = await api.send('GET', '/api/user/?p=1&page_size=1&sort=-id', undefined, root);
-  expect(answer.body.data.items).toHaveLength(1);
+  const { items: latest } = answer.body.data as { items: object[] };
+  expect(latest).toHaveLength(1);
   const found = await api.send('GET', `/api/user/search?keyword=${username}&p=1&page_size=1`, undefined, root);
   const name = (await api.gateway.services.users.find(inviter.id))?.username;
-  expect(found.body.data.items).toMatchObject([{ username, inviter_id: inviter.id, inviter_name: name }]);
+  expect(found.body.data).toMatchObject({ items: [{ username, inviter_id: inviter.id, inviter_name: name }] });
   // Who came by himself has none.
-  expect(answer.body.data.items[0]).not.toHaveProperty('inviter_name');
+  expect(latest[0]).not.toHaveProperty('inviter_name');
 });

@@ -163,7 +163,13 @@ test('an attempt fails by what the upstream means: a spent account that answers 
   const spent = statusFailure(400, words, null);
   const tried = [
     // As the operator's words have it.
-    { ...failed(1, 400, 10), failed: failedAttempt(withKeywords(spent, ['credit balance'], () => 'hello'), 10) },
+    {
+      ...failed(1, 400, 10),
+      failed: failedAttempt(
+        withKeywords(spent, ['credit balance'], () => 'hello'),
+        10,
+      ),
+    },
     { ...failed(1, 503, 10), failed: failedAttempt({ ...spent, class: 'client', reason: 'invalid' }, 10) },
     failed(1, 400, 10, 'temperature must be a number'),
     failed(1, 503, 10),

@@ -97,7 +97,11 @@ test('where more came back than was spent there is no share, and the others have
       { id: 0, name: 'c', user: 7, username: 'ann', ...sums(-100_000) },
     ],
   };
-  const shown = text(await rendered(<SharesSheet found={found} everybody={false} />, { answers: { status: { quota_per_unit: 500_000, display_in_currency: true } } }));
+  const shown = text(
+    await rendered(<SharesSheet found={found} everybody={false} />, {
+      answers: { status: { quota_per_unit: 500_000, display_in_currency: true } },
+    }),
+  );
   expect([...shown.matchAll(/(\S+ %|–)/g)].map(([share]) => share)).toEqual(['100.0 %', '0.0 %', '–']);
 });
 
