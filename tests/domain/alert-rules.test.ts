@@ -237,7 +237,6 @@ test('a rule whose past is not stored is previewed without adding up traffic and
   // …and so it is not read.
   await gateway.channel('http://127.0.0.1:1', { name: 'poor', models: 'never-priced' });
   await gateway.rows('DROP TABLE traffic');
-  await gateway.rows('DROP TABLE usage_hours');
   expect((await preview('model_unpriced')).count).toBe(1);
   for (const kind of kinds) expect((await preview(kind)).past, kind).toBe('now');
 });
