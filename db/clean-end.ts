@@ -7,12 +7,17 @@ import { newestSqlite } from './schema/migrations.ts';
 
 const noteOf = (file: string): string => `${file}.clean`;
 
-/** Facts that change with the file: size, times, inode. A migration looks through it first, so the schema that this build makes is part of it. */
+/**
+ * Facts that change with the file (size, times, inode), or with the log that somebody else's connection left beside it: whoever reads while the last
+ * writer ends, such as the look through the file itself, keeps the log from being folded in, and it is part of the file then.
+ * A migration looks through the file first, so the schema that this build makes is part of it.
+ */
 function stateOf(file: string): string | null {
   const found = statSync(file, { bigint: true, throwIfNoEntry: false });
-  const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
-  if (found === undefined || (log?.size ?? 0) > 0) return null;
-  return `${found.ino} ${found.size} ${found.mtimeNs} ${newestSqlite}\n`;
+  if (found === undefined) return null;
+  const log = statSync(`${file}-wal`, { bigint: true, throwIfNoEntry: false });
+  const beside = log === undefined || log.size === 0n ? '' : ` ${log.ino} ${log.size} ${log.mtimeNs}`;
+  return `${found.ino} ${found.size} ${found.mtimeNs} ${newestSqlite}${beside}\n`;
 }
 
 /** To be called before the file is opened for writing: the note is gone then. @returns whether it was there, and true. */

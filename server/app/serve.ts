@@ -201,12 +201,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     reserveSpace.start();
     threads.push({ terminate: () => void reserveSpace.stop() });
     const setupDone = await controlStarted;
+    // Another process has the file open then.
+    let isFollowed = false;
     const close = async (): Promise<void> => {
       const [isSound] = await Promise.all([
         ledgerThread.stop(leaveMs),
         ...[control.stop(closeMs), reserveSpace.stop()],
       ]);
-      if (node === null && isSound) writeCleanEnd(files.database);
+      if (node === null && isSound && !isFollowed) writeCleanEnd(files.database);
       watch.stop();
       monitors.close();
       counter.close();
@@ -219,6 +221,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       print,
       before,
       close,
+    });
+    void lasting.handedOver.then(() => {
+      isFollowed = true;
     });
     ledgerThread.onDeath(recoverThread);
     ledgerThread.onDeath((reason) => fail('ledger', reason));

@@ -5,6 +5,7 @@ import {
   existsSync,
   openSync,
   readFileSync,
+  statSync,
   utimesSync,
   writeFileSync,
   writeSync,
@@ -72,9 +73,29 @@ test('the note is true of the file as it was left alone, and is gone once it was
     expect(takeCleanEnd(database)).toBe(false);
     expect(existsSync(note)).toBe(false);
   }
-  // Beside a log that was not folded into the file nothing is said.
+  // A log that lies beside the file belongs to what the note is true of.
   writeCleanEnd(database);
-  expect(existsSync(note)).toBe(false);
+  appendFileSync(`${database}-wal`, 'x');
+  expect([existsSync(note), takeCleanEnd(database)]).toEqual([true, false]);
+});
+
+test('a server that ends while somebody reads the file, as the look through it does, says that it ended in order; what is written then makes it untrue', async () => {
+  await endedInOrder();
+  const { Database } = await import('bun:sqlite');
+  const serving = await site.serve();
+  const reader = new Database(database);
+  reader.run('BEGIN');
+  reader.query('SELECT count(*) FROM users').get();
+  serving.child.kill('SIGTERM');
+  await serving.ended();
+  expect([existsSync(note), statSync(`${database}-wal`).size > 0]).toEqual([true, true]);
+  const text = readFileSync(note, 'utf8');
+  expect(takeCleanEnd(database)).toBe(true);
+  writeFileSync(note, text);
+  reader.run('ROLLBACK');
+  reader.run("UPDATE users SET display_name = 'another' WHERE id = 1");
+  expect(takeCleanEnd(database)).toBe(false);
+  reader.close();
 });
 
 test('a file that is damaged is not opened after a crash; after an end in order its damage is found while it serves, and sells nothing', async () => {
