@@ -9,7 +9,7 @@ import { type Database, openDatabase } from '../../../db/open.ts';
 import { createMembers } from '../../../db/postgres/members.ts';
 import type { Feed } from '../../../db/repositories/changes.ts';
 import { dataDirFiles } from '../../app/data-dir.ts';
-import { createServices, type Services } from '../../app/services.ts';
+import type { Services } from '../../app/services.ts';
 import { createLedgerClient, type LedgerClient, type LedgerPort } from '../../billing/ledger/client.ts';
 import type { RecentChanges } from '../../cluster/recent-changes.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
@@ -125,6 +125,8 @@ async function start(order: ControlStart) {
   });
   // The relays take requests from here on, which reach the sockets above.
   await publisher.start();
+  // Most of what this thread loads, which the relays do not wait for.
+  const { createServices } = await import('../../app/services.ts');
   // All of them now: what counts from the start counts from here.
   const services: Services = {
     ...(await createServices({
