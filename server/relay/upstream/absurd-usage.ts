@@ -24,16 +24,27 @@ const isAbsurd = (value: unknown): boolean =>
   (typeof value === 'number' || (typeof value === 'string' && numeral.test(value))) && tokenCount(value) === null;
 const numeral = /^[-+]?\d/;
 
+/** Nearly always there is none, and nothing is made for it. */
+function hasAbsurd(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null || depth > deepest) return false;
+  for (const name in value) {
+    const one = (value as Readonly<Record<string, unknown>>)[name];
+    if (typeof one === 'object' ? hasAbsurd(one, depth + 1) : isAbsurd(one) && countName.test(name)) return true;
+  }
+  return false;
+}
+
 function addAbsurd(value: unknown, path: Path, edits: DeepEdit[]): void {
   if (typeof value !== 'object' || value === null || path.length > deepest) return;
   for (const [name, one] of Object.entries(value)) {
     const place = [...path, Array.isArray(value) ? Number(name) : name];
     if (typeof one === 'object') addAbsurd(one, place, edits);
-    else if (countName.test(name) && isAbsurd(one)) edits.push({ path: place, value: '0' });
+    else if (isAbsurd(one) && countName.test(name)) edits.push({ path: place, value: '0' });
   }
 }
 
 function addAbsurdWithin(container: unknown, path: Path, edits: DeepEdit[]): void {
+  if (!hasAbsurd(container, 0)) return;
   const found: DeepEdit[] = [];
   addAbsurd(container, path, found);
   if (found.length <= maxEdits) edits.push(...found);
@@ -43,23 +54,30 @@ function addAbsurdWithin(container: unknown, path: Path, edits: DeepEdit[]): voi
 function addAbsurdOf(answer: unknown, path: Path, edits: DeepEdit[]): void {
   const members = record(answer);
   if (members === null) return;
-  for (const name of containers) addAbsurdWithin(members[name], [...path, name], edits);
+  for (const name of containers) {
+    const container = record(members[name]);
+    if (container !== null) addAbsurdWithin(container, [...path, name], edits);
+  }
   for (const name of bareCounts) if (isAbsurd(members[name])) edits.push({ path: [...path, name], value: '0' });
-  if (Array.isArray(members.choices))
-    for (const [at, choice] of members.choices.entries())
-      addAbsurdWithin(record(choice)?.usage, [...path, 'choices', at, 'usage'], edits);
+  if (!Array.isArray(members.choices)) return;
+  for (const [at, choice] of members.choices.entries()) {
+    const usage = record(choice)?.usage;
+    if (usage !== undefined) addAbsurdWithin(usage, [...path, 'choices', at, 'usage'], edits);
+  }
 }
 
 /** @param body an answer, an event, or a list of them. */
 function absurdIn(body: unknown): readonly DeepEdit[] {
   const edits: DeepEdit[] = [];
-  const isList = Array.isArray(body);
-  for (const [at, answer] of (isList ? body : [body]).entries()) {
-    const path = isList ? [at] : [];
-    addAbsurdOf(answer, path, edits);
-    for (const name of carriers) addAbsurdOf(record(answer)?.[name], [...path, name], edits);
-  }
+  if (!Array.isArray(body)) addAbsurdOfEvent(body, [], edits);
+  else for (const [at, answer] of body.entries()) addAbsurdOfEvent(answer, [at], edits);
   return edits;
+}
+
+function addAbsurdOfEvent(event: unknown, path: Path, edits: DeepEdit[]): void {
+  addAbsurdOf(event, path, edits);
+  const members = record(event);
+  for (const name of carriers) if (members?.[name] !== undefined) addAbsurdOf(members[name], [...path, name], edits);
 }
 
 /** @param body what the bytes of a whole answer say. @returns the same where all is possible. */
