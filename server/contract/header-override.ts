@@ -7,7 +7,7 @@ const maxValueLength = 4096;
 /** How a header that has a value meets one of the same name: in its place, only where there is none, or behind it in a list. */
 const valueModes = ['set', 'default', 'add'] as const;
 type ValueMode = (typeof valueModes)[number];
-const headerModes = [...valueModes, 'remove', 'copy'] as const;
+const headerModes = [...valueModes, 'remove', 'copy', 'move'] as const;
 
 /** One header. */
 export type OwnHeader =
@@ -72,6 +72,8 @@ export function readHeaderOverride(value: unknown): HeaderOverride | RuleProblem
       else {
         const header = isMembers(one) ? modeOf(name, one, at) : headerOf(name, one, at);
         if (header !== null) own.push(header);
+        if (header?.mode === 'copy' && isMembers(one) && one.mode === 'move' && header.client !== name)
+          own.push({ mode: 'remove', name: header.client });
       }
     }
     return { own, passes: passes.length === 0 ? null : passes };
@@ -90,17 +92,18 @@ function checkName(name: string, at: string): void {
     );
 }
 
-/** `{"mode": "add", "value": "b"}`, `{"mode": "remove"}`, `{"mode": "copy", "from": "X-Name"}`. */
+/** `{"mode": "add", "value": "b"}`, `{"mode": "remove"}`, `{"mode": "copy", "from": "X-Name"}`; a move is a copy whose source goes. */
 function modeOf(name: string, given: Readonly<Record<string, unknown>>, at: string): OwnHeader | null {
   const mode = headerModes.find((one) => one === given.mode);
   if (mode === undefined)
     invalid(`${at}.mode`, `以下之一：${headerModes.join('、')}`, `one of ${headerModes.join(', ')}`);
   checkName(name, at);
-  const known = mode === 'remove' ? [] : mode === 'copy' ? ['from'] : ['value'];
+  const known = mode === 'remove' ? [] : mode === 'copy' || mode === 'move' ? ['from'] : ['value'];
   const other = Object.keys(given).find((member) => member !== 'mode' && !known.includes(member));
   if (other !== undefined) invalid(`${at}.${other}`, '无此字段', 'nothing: there is no such member');
   if (mode === 'remove') return { mode, name };
-  if (mode === 'copy') return { mode, name, client: clientHeader(given.from ?? name, `${at}.from`) };
+  if (mode === 'copy' || mode === 'move')
+    return { mode: 'copy', name, client: clientHeader(given.from ?? name, `${at}.from`) };
   const value = valueText(given.value, `${at}.value`);
   if (value === '' || value.startsWith(clientMark)) wrongValue(`${at}.value`);
   return { mode, name, value, hasKey: value.includes(keyMark) };

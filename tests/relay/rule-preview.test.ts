@@ -212,6 +212,22 @@ test('a header is set, added to, set where there is none, removed, or copied fro
   expect(sent()?.headers).not.toHaveProperty('authorization');
 });
 
+test('a header of the client is renamed, one that it did not send is not made, and one that keeps its name stays', async () => {
+  await open({
+    setting: JSON.stringify({
+      header_override: {
+        're:^x-(old|stays)$': '',
+        'X-New': { mode: 'move', from: 'X-Old' },
+        'X-Missing': { mode: 'move', from: 'X-Nothing' },
+        'X-Stays': { mode: 'move' },
+      },
+    }),
+  });
+  await send(chat, { 'x-old': 'me', 'x-stays': 's' });
+  expect(sent()?.headers).toMatchObject({ 'x-new': 'me', 'x-stays': 's' });
+  for (const name of ['x-old', 'x-missing', 'x-nothing']) expect(sent()?.headers).not.toHaveProperty(name);
+});
+
 test.each<[string, object]>([
   ['an unknown mode', { mode: 'swap', value: 'a' }],
   ['no mode', { value: 'a' }],
@@ -221,6 +237,7 @@ test.each<[string, object]>([
   ["a client's header in a value", { mode: 'set', value: '{client_header:x}' }],
   ['a credential of the client', { mode: 'copy', from: 'Cookie' }],
   ['a header of the client that sets a price', { mode: 'copy', from: 'x-amzn-bedrock-service-tier' }],
+  ['a credential of the client under another name', { mode: 'move', from: 'Authorization' }],
   ['a member that its mode does not have', { mode: 'remove', value: 'a' }],
 ])('a header with %s is refused when it is saved', async (_name, header) => {
   const setting = JSON.stringify({ header_override: { 'X-A': header } });
