@@ -6,6 +6,7 @@ import { copyOrShow } from '../lib/copy.ts';
 import { useServerAddress } from '../shell/status.ts';
 import { Card } from './card.tsx';
 import { Icon } from './icon.tsx';
+import { Scrolls } from './scrolls.tsx';
 import { Segment } from './segment.tsx';
 
 const kinds = ['curl', 'Python', 'JavaScript'] as const;
@@ -46,10 +47,9 @@ export function CallExample({ title, model }: { readonly title: string; readonly
         </>
       }
     >
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
-      <pre tabIndex={0} className="code-sample rounded-2 bg-sunken font-mono text-[12px] leading-5">
+      <Scrolls as="pre" className="code-sample rounded-2 bg-sunken font-mono text-[12px] leading-5">
         <code>{text}</code>
-      </pre>
+      </Scrolls>
     </Card>
   );
 }

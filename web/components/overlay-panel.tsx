@@ -8,6 +8,7 @@ import { leave, useDirty } from '../lib/dirty-form.ts';
 import { useBeside } from '../lib/narrow.ts';
 import { Boundary } from './failure.tsx';
 import { Icon } from './icon.tsx';
+import { Scrolls } from './scrolls.tsx';
 
 export interface SheetProps {
   readonly title: ReactNode;
@@ -33,19 +34,14 @@ function Body({ first, children }: { readonly first: RefObject<HTMLElement | nul
       null;
   }, [first]);
   return (
-    <div
-      ref={box}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
-      tabIndex={0}
-      className="flex-1 overflow-auto px-5 py-4"
-    >
+    <Scrolls as="div" ref={box} className="flex-1 overflow-auto px-5 py-4">
       <Boundary>{children}</Boundary>
       {/* What lies below the edge fades into it; the end of the contents lies above. */}
       <div
         aria-hidden="true"
         className="pointer-events-none sticky -bottom-4 -mx-5 -mb-4 h-4 bg-linear-to-t from-surface to-transparent"
       />
-    </div>
+    </Scrolls>
   );
 }
 

@@ -2,6 +2,7 @@
 import { Dialog, DialogPanel, DialogTitle } from '@headlessui/react';
 import { useTranslation } from 'react-i18next';
 import type { PriceChange } from '../../../server/contract/pricing/diff.ts';
+import { Scrolls } from '../scrolls.tsx';
 
 export interface ChangesProps {
   readonly title: string;
@@ -24,8 +25,7 @@ export function Changes({ title, changes, action, past, onConfirm, onClose }: Ch
             {title}
             <span className="ml-2 font-normal text-ink-3">{t('prices.count', { count: changes.length })}</span>
           </DialogTitle>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
-          <section className="min-h-0 flex-1 overflow-auto" tabIndex={0} aria-label={title}>
+          <Scrolls className="min-h-0 flex-1 overflow-auto" aria-label={title}>
             <table className="sheet-table">
               <thead>
                 <tr>
@@ -50,7 +50,7 @@ export function Changes({ title, changes, action, past, onConfirm, onClose }: Ch
                 ))}
               </tbody>
             </table>
-          </section>
+          </Scrolls>
           <div className="flex justify-end gap-2 p-5">
             <button type="button" className="button" onClick={onClose} data-autofocus>
               {t('app.cancel')}

@@ -9,6 +9,7 @@ import { dateTime } from '../../lib/format.ts';
 import { useList, useOptionalRead } from '../../lib/read.ts';
 import { FailureNote } from '../failure.tsx';
 import { Pager } from '../pager.tsx';
+import { Scrolls } from '../scrolls.tsx';
 import { Waiting } from '../waiting.tsx';
 import { Changes } from './changes.tsx';
 
@@ -52,8 +53,7 @@ export function History({ onSaved }: { readonly onSaved: () => void }) {
   return (
     <>
       {list.failure === null ? null : <FailureNote failure={list.failure} />}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
-      <section className="@container overflow-auto" tabIndex={0} aria-label={t('prices.view.history')}>
+      <Scrolls className="@container overflow-auto" aria-label={t('prices.view.history')}>
         <table className="sheet-table">
           <thead>
             <tr>
@@ -103,7 +103,7 @@ export function History({ onSaved }: { readonly onSaved: () => void }) {
             ))}
           </tbody>
         </table>
-      </section>
+      </Scrolls>
       <Pager page={page} size={pageSize} total={list.data?.total} onPage={setPage} />
       {open === null || changes.data === undefined ? null : (
         <Changes

@@ -3,6 +3,7 @@ import { type ReactNode, type RefObject, useCallback, useEffect, useLayoutEffect
 import type { FilterPlace } from '../../../server/contract/endpoints/access-token.ts';
 import type { ListState } from '../../lib/read.ts';
 import { FailureNote } from '../failure.tsx';
+import { Scrolls } from '../scrolls.tsx';
 import { Waiting } from '../waiting.tsx';
 import { Bar } from './bar.tsx';
 import { Body, virtualFrom } from './body.tsx';
@@ -120,14 +121,12 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
         <div className="border-t border-line px-5 py-8 text-ink-2">{list.pending ? <Waiting /> : empty}</div>
       ) : null
     ) : (
-      <section
+      <Scrolls
         ref={holdBox}
         style={many ? { maxHeight: `calc(100dvh - ${top}px)` } : undefined}
         className={`overflow-auto ${many ? 'min-h-64' : ''} ${list.failure === null ? '' : 'opacity-60'}`}
         aria-busy={list.pending}
         aria-label={caption}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
-        tabIndex={0}
         onKeyDown={onKey}
       >
         <table
@@ -150,7 +149,7 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
             onEnd={onEnd}
           />
         </table>
-      </section>
+      </Scrolls>
     );
 
   return (

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { Field } from '../../components/form.tsx';
+import { Scrolls } from '../../components/scrolls.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { isJsonOrBlank } from './channel-form.ts';
@@ -73,13 +74,12 @@ export function RequestPreview({ channel, model }: RequestPreviewProps) {
       </p>
       {found === null ? null : (
         <>
-          <pre
-            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
-            tabIndex={0}
+          <Scrolls
+            as="pre"
             className="max-h-96 overflow-auto rounded-2 bg-sunken p-3 font-mono text-[12px] break-all whitespace-pre-wrap"
           >
             {textOf(found)}
-          </pre>
+          </Scrolls>
           {found.signed ? <p className="text-[12px] text-ink-3">{t('channels.previewSigned')}</p> : null}
           {found.dropped.length === 0 ? null : (
             <p className="text-[12px] text-ink-3">

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { formOfColumn } from '../../../server/contract/pricing/format.ts';
 import { FailureNote } from '../../components/failure.tsx';
+import { Scrolls } from '../../components/scrolls.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
@@ -134,8 +135,7 @@ export function Breakdown({ range, username }: BreakdownProps) {
           <FailureNote failure={list.failure} />
         </div>
       )}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
-      <section className="in-card overflow-auto" tabIndex={0} aria-label={t(`dashboard.${by}`)}>
+      <Scrolls className="in-card overflow-auto" aria-label={t(`dashboard.${by}`)}>
         <table className="sheet-table">
           <Heads by={by} />
           <tbody>
@@ -150,7 +150,7 @@ export function Breakdown({ range, username }: BreakdownProps) {
           )}
         </table>
         {list.pending ? <Waiting /> : null}
-      </section>
+      </Scrolls>
       {left > 0 ? (
         <button type="button" className="button m-3" onClick={() => setAll(true)}>
           {t('dashboard.more', { count: left })}

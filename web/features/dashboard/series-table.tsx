@@ -1,6 +1,7 @@
 /** The legend with totals, and every step as a row for those who want the numbers. */
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
+import { Scrolls } from '../../components/scrolls.tsx';
 import type { Stack } from './overview.ts';
 
 export interface SeriesTableProps {
@@ -31,8 +32,7 @@ export function SeriesTable({ stacks, starts, hover, nameOf, format, formatTime,
       </ul>
       <details className="mt-3">
         <summary className="cursor-pointer text-[12px] text-ink-2">{t('dashboard.asTable')}</summary>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
-        <section className="mt-2 max-h-72 overflow-auto" tabIndex={0} aria-label={t('dashboard.asTable')}>
+        <Scrolls className="mt-2 max-h-72 overflow-auto" aria-label={t('dashboard.asTable')}>
           <table className="sheet-table">
             <thead>
               <tr>
@@ -59,7 +59,7 @@ export function SeriesTable({ stacks, starts, hover, nameOf, format, formatTime,
               ))}
             </tbody>
           </table>
-        </section>
+        </Scrolls>
       </details>
     </>
   );

@@ -3,6 +3,7 @@
 import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
+import { Scrolls } from '../../components/scrolls.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { grouped, percentText, timeText } from '../../lib/format.ts';
 import { useNarrow } from '../../lib/narrow.ts';
@@ -171,8 +172,7 @@ export function TopUsage(props: TopUsageProps) {
             </button>
           ) : null}
         </header>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
-        <section className="in-card overflow-auto" tabIndex={0} aria-label={t(`dashboard.top_${dimension}`)}>
+        <Scrolls className="in-card overflow-auto" aria-label={t(`dashboard.top_${dimension}`)}>
           <table className="sheet-table">
             <thead>
               <tr>
@@ -239,7 +239,7 @@ export function TopUsage(props: TopUsageProps) {
               })}
             </tbody>
           </table>
-        </section>
+        </Scrolls>
         {sorted.length > visible.length ? (
           <button type="button" className="button m-3" onClick={() => setMore(true)}>
             {t('dashboard.more', { count: sorted.length - visible.length })}

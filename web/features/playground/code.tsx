@@ -1,6 +1,7 @@
 /** The request of the composer as code that runs elsewhere. */
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Scrolls } from '../../components/scrolls.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useServerAddress } from '../../shell/status.ts';
@@ -35,9 +36,8 @@ export function Code({ body }: { readonly body: Readonly<Record<string, unknown>
           {t('app.copy')}
         </button>
       </div>
-      <pre
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
-        tabIndex={0}
+      <Scrolls
+        as="pre"
         className="overflow-auto rounded-3 border border-line bg-sunken p-3 font-mono text-[12px] leading-5 whitespace-pre-wrap break-words"
       >
         {html === null ? (
@@ -46,7 +46,7 @@ export function Code({ body }: { readonly body: Readonly<Record<string, unknown>
           // biome-ignore lint/security/noDangerouslySetInnerHtml: the highlighter escapes what it is given
           <code dangerouslySetInnerHTML={{ __html: html }} />
         )}
-      </pre>
+      </Scrolls>
     </div>
   );
 }

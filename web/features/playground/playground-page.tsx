@@ -6,6 +6,7 @@ import { FailureNote } from '../../components/failure.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Sheet } from '../../components/overlay.tsx';
 import { PageHead } from '../../components/page.tsx';
+import { Scrolls } from '../../components/scrolls.tsx';
 import { call } from '../../lib/api.ts';
 import { useNarrow } from '../../lib/narrow.ts';
 import { useList, useOptionalRead, useOptionalReads } from '../../lib/read.ts';
@@ -243,14 +244,13 @@ export function PlaygroundPage() {
       ) : null}
       <div aria-busy={isPending} className="flex min-h-0 flex-1 border-t border-line">
         {narrow ? null : (
-          <aside
+          <Scrolls
+            as="aside"
             aria-label={t('settings.title')}
-            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
-            tabIndex={0}
             className={`w-64 flex-none overflow-auto border-r border-line xl:w-72 ${settingsOpen ? '' : 'max-lg:hidden'}`}
           >
             {settings}
-          </aside>
+          </Scrolls>
         )}
         <div className="flex min-h-0 min-w-0 flex-1 flex-col">
           {code ? (

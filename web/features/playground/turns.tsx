@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { Icon } from '../../components/icon.tsx';
+import { Scrolls } from '../../components/scrolls.tsx';
 import type { ToolCall } from '../../lib/chat-stream.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { grouped, timeText } from '../../lib/format.ts';
@@ -190,10 +191,9 @@ export function Turns({ turns, names, busy, onRetry, onEdit, onResults, onStart 
     end.current?.scrollIntoView({ block: 'nearest' });
   }, [turns]);
   return (
-    <div
+    <Scrolls
+      as="div"
       role="log"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
-      tabIndex={0}
       aria-live="polite"
       aria-label={t('playground.title')}
       className="@container min-h-0 flex-1 overflow-auto"
@@ -307,6 +307,6 @@ export function Turns({ turns, names, busy, onRetry, onEdit, onResults, onStart 
         })}
         <div ref={end} />
       </div>
-    </div>
+    </Scrolls>
   );
 }

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { textIn } from '../../../server/contract/language.ts';
 import { Sheet } from '../../components/overlay.tsx';
+import { Scrolls } from '../../components/scrolls.tsx';
 import { TrafficBars } from '../../components/traffic-bars.tsx';
 import { dollarText, sizeText } from '../../lib/currency.ts';
 import { grouped, percentText } from '../../lib/format.ts';
@@ -57,48 +58,40 @@ export function Comparison({ models }: ComparisonProps) {
     );
   };
   return (
-    <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
-      <section className="-mx-5 overflow-x-auto" tabIndex={0} aria-label={t('pricing.compareTitle')}>
-        <table className="sheet-table compact">
-          <thead>
-            <tr>
-              <th scope="col">{t('pricing.model')}</th>
-              {models.map((one) => (
-                <th key={one.model} scope="col" className="number font-mono">
-                  {one.model}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {line(t('pricing.maker'), (one) => (one.maker === null ? '–' : textIn(one.maker, currentLanguage())))}
-            {metric(t('pricing.in'), (one) => one.input, dollarText, Math.min)}
-            {metric(t('pricing.out'), (one) => one.output, dollarText, Math.min)}
-            {metric(t('pricing.cached'), (one) => one.cached, dollarText, Math.min)}
-            {models.some((one) => one.perCall !== null)
-              ? metric(t('pricing.perCall'), (one) => one.perCall, dollarText, Math.min)
-              : null}
-            {metric(t('pricing.context'), (one) => one.context, sizeText, Math.max)}
-            {metric(t('pricing.longest'), (one) => one.longest, sizeText, Math.max)}
-            {line(t('pricing.takes'), (one) => modalityText(t, one.takes))}
-            {line(t('pricing.groups'), (one) => one.groups.join(', '))}
-            {admin
-              ? [
-                  metric(
-                    t('pricing.margin'),
-                    marginOf,
-                    (value) => (value === null ? '–' : percentText(value)),
-                    Math.max,
-                  ),
-                  line(t('pricing.channels'), (one) => one.admin?.channels.length ?? '–'),
-                  line(t('pricing.requests'), (one) => grouped(one.admin?.requests ?? 0)),
-                  line(t('pricing.day'), (one) => <TrafficBars bars={one.admin?.bars ?? []} />),
-                ]
-              : null}
-          </tbody>
-        </table>
-      </section>
-    </>
+    <Scrolls className="-mx-5 overflow-x-auto" aria-label={t('pricing.compareTitle')}>
+      <table className="sheet-table compact">
+        <thead>
+          <tr>
+            <th scope="col">{t('pricing.model')}</th>
+            {models.map((one) => (
+              <th key={one.model} scope="col" className="number font-mono">
+                {one.model}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {line(t('pricing.maker'), (one) => (one.maker === null ? '–' : textIn(one.maker, currentLanguage())))}
+          {metric(t('pricing.in'), (one) => one.input, dollarText, Math.min)}
+          {metric(t('pricing.out'), (one) => one.output, dollarText, Math.min)}
+          {metric(t('pricing.cached'), (one) => one.cached, dollarText, Math.min)}
+          {models.some((one) => one.perCall !== null)
+            ? metric(t('pricing.perCall'), (one) => one.perCall, dollarText, Math.min)
+            : null}
+          {metric(t('pricing.context'), (one) => one.context, sizeText, Math.max)}
+          {metric(t('pricing.longest'), (one) => one.longest, sizeText, Math.max)}
+          {line(t('pricing.takes'), (one) => modalityText(t, one.takes))}
+          {line(t('pricing.groups'), (one) => one.groups.join(', '))}
+          {admin
+            ? [
+                metric(t('pricing.margin'), marginOf, (value) => (value === null ? '–' : percentText(value)), Math.max),
+                line(t('pricing.channels'), (one) => one.admin?.channels.length ?? '–'),
+                line(t('pricing.requests'), (one) => grouped(one.admin?.requests ?? 0)),
+                line(t('pricing.day'), (one) => <TrafficBars bars={one.admin?.bars ?? []} />),
+              ]
+            : null}
+        </tbody>
+      </table>
+    </Scrolls>
   );
 }

@@ -12,6 +12,7 @@ import { Frame } from '../../components/frame.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { type Level, levelRank, ModelLevel, useLevels } from '../../components/model-level.tsx';
 import { PageHead } from '../../components/page.tsx';
+import { Scrolls } from '../../components/scrolls.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
@@ -85,12 +86,7 @@ function Models() {
         <p className="text-ink-2">{t('site.noModels')}</p>
       ) : (
         <>
-          <section
-            className="overflow-x-auto rounded-3 border border-line"
-            // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
-            tabIndex={0}
-            aria-labelledby="home-models"
-          >
+          <Scrolls className="overflow-x-auto rounded-3 border border-line" aria-labelledby="home-models">
             <table className="sheet-table max-sm:[&_:is(th,td)]:px-2">
               <thead>
                 <tr>
@@ -141,7 +137,7 @@ function Models() {
                 })}
               </tbody>
             </table>
-          </section>
+          </Scrolls>
           <p className="mt-2">
             <Link href="/pricing">
               {models.length > shown.length ? t('site.allModels', { total: models.length }) : t('nav.pricing')}

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { SearchField } from '../../../components/filters.tsx';
 import { Icon } from '../../../components/icon.tsx';
 import { Pager } from '../../../components/pager.tsx';
+import { Scrolls } from '../../../components/scrolls.tsx';
 import { RowActions } from '../../../components/table/row-actions.tsx';
 import { call } from '../../../lib/api.ts';
 import { useNarrow } from '../../../lib/narrow.ts';
@@ -56,99 +57,96 @@ function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
   /** Heads end where most amounts do: at the second decimal. */
   const overCents = { paddingRight: `${decimals - 2}ch` };
   return (
-    <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
-      <section className="overflow-auto" tabIndex={0} aria-label={t('prices.visual')}>
-        <table className="sheet-table">
-          <thead>
-            <tr>
-              <th scope="col">{t('prices.name')}</th>
-              <th scope="col" className="number max-lg:hidden">
-                {t('prices.fixed')}
-              </th>
-              <th scope="col" className="number max-lg:hidden">
-                {t('prices.ratio')}
-              </th>
-              <th scope="col" className="number max-lg:hidden">
-                {t('prices.completion')}
-              </th>
-              <th scope="col" className="number">
-                <span style={overCents}>
-                  <span className="sm:hidden">{t('prices.dollars')}</span>
-                  <span className="max-sm:hidden">{t('prices.inputHead')}</span>
+    <Scrolls className="overflow-auto" aria-label={t('prices.visual')}>
+      <table className="sheet-table">
+        <thead>
+          <tr>
+            <th scope="col">{t('prices.name')}</th>
+            <th scope="col" className="number max-lg:hidden">
+              {t('prices.fixed')}
+            </th>
+            <th scope="col" className="number max-lg:hidden">
+              {t('prices.ratio')}
+            </th>
+            <th scope="col" className="number max-lg:hidden">
+              {t('prices.completion')}
+            </th>
+            <th scope="col" className="number">
+              <span style={overCents}>
+                <span className="sm:hidden">{t('prices.dollars')}</span>
+                <span className="max-sm:hidden">{t('prices.inputHead')}</span>
+              </span>
+            </th>
+            <th scope="col" className="number max-sm:hidden">
+              <span style={overCents}>{t('prices.outputHead')}</span>
+            </th>
+            <th scope="col" className="actions">
+              {t('app.actions')}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.name}>
+              <td>
+                <span
+                  className="block max-w-60 truncate max-sm:max-w-44 max-sm:wrap-anywhere max-sm:whitespace-normal"
+                  title={row.name}
+                >
+                  {row.name}
                 </span>
-              </th>
-              <th scope="col" className="number max-sm:hidden">
-                <span style={overCents}>{t('prices.outputHead')}</span>
-              </th>
-              <th scope="col" className="actions">
-                {t('app.actions')}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <tr key={row.name}>
-                <td>
-                  <span
-                    className="block max-w-60 truncate max-sm:max-w-44 max-sm:wrap-anywhere max-sm:whitespace-normal"
-                    title={row.name}
-                  >
-                    {row.name}
-                  </span>
-                </td>
-                <td className="number max-lg:hidden">{row.price ?? '–'}</td>
-                <td className="number max-lg:hidden">{row.price === null ? row.ratio : '–'}</td>
-                <td className="number max-lg:hidden">{row.price === null ? completionOf(row) : '–'}</td>
-                {row.price === null ? (
-                  <>
-                    <td className="number max-sm:py-1.5">
-                      {/* On a phone both prices are a column, each with its name. */}
-                      <span className="sm:contents max-sm:inline-grid max-sm:grid-cols-[auto_minmax(8ch,auto)] max-sm:gap-x-1">
-                        <span className="text-left text-[12px] text-ink-3 sm:hidden">{t('prices.inShort')}</span>
-                        <Dollars value={inputPrice(row.ratio ?? 0)} decimals={decimals} />
-                        <span className="text-left text-[12px] text-ink-3 sm:hidden">{t('prices.outShort')}</span>
-                        <span className="sm:hidden">
-                          <Dollars value={outputPrice(row)} decimals={decimals} />
-                        </span>
+              </td>
+              <td className="number max-lg:hidden">{row.price ?? '–'}</td>
+              <td className="number max-lg:hidden">{row.price === null ? row.ratio : '–'}</td>
+              <td className="number max-lg:hidden">{row.price === null ? completionOf(row) : '–'}</td>
+              {row.price === null ? (
+                <>
+                  <td className="number max-sm:py-1.5">
+                    {/* On a phone both prices are a column, each with its name. */}
+                    <span className="sm:contents max-sm:inline-grid max-sm:grid-cols-[auto_minmax(8ch,auto)] max-sm:gap-x-1">
+                      <span className="text-left text-[12px] text-ink-3 sm:hidden">{t('prices.inShort')}</span>
+                      <Dollars value={inputPrice(row.ratio ?? 0)} decimals={decimals} />
+                      <span className="text-left text-[12px] text-ink-3 sm:hidden">{t('prices.outShort')}</span>
+                      <span className="sm:hidden">
+                        <Dollars value={outputPrice(row)} decimals={decimals} />
                       </span>
-                    </td>
-                    <td className="number max-sm:hidden">
-                      <Dollars value={outputPrice(row)} decimals={decimals} />
-                    </td>
-                  </>
-                ) : (
-                  <td className="number" colSpan={narrow ? 1 : 2}>
-                    {t('prices.each', { price: row.price })}
+                    </span>
                   </td>
-                )}
-                <td className="actions">
-                  <RowActions
-                    name={row.name}
-                    quick={[
-                      {
-                        id: 'edit',
-                        content: t('prices.editOne', { name: row.name }),
-                        icon: 'edit',
-                        onPick: () => onOpen(row),
-                      },
-                    ]}
-                    more={[
-                      {
-                        id: 'delete',
-                        content: t('prices.removeOne', { name: row.name }),
-                        danger: true,
-                        onPick: () => onRemove(row.name),
-                      },
-                    ]}
-                  />
+                  <td className="number max-sm:hidden">
+                    <Dollars value={outputPrice(row)} decimals={decimals} />
+                  </td>
+                </>
+              ) : (
+                <td className="number" colSpan={narrow ? 1 : 2}>
+                  {t('prices.each', { price: row.price })}
                 </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
-    </>
+              )}
+              <td className="actions">
+                <RowActions
+                  name={row.name}
+                  quick={[
+                    {
+                      id: 'edit',
+                      content: t('prices.editOne', { name: row.name }),
+                      icon: 'edit',
+                      onPick: () => onOpen(row),
+                    },
+                  ]}
+                  more={[
+                    {
+                      id: 'delete',
+                      content: t('prices.removeOne', { name: row.name }),
+                      danger: true,
+                      onPick: () => onRemove(row.name),
+                    },
+                  ]}
+                />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scrolls>
   );
 }
 

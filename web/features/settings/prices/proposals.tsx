@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next';
 import type { OutputOf } from '../../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../../server/contract/endpoints/index.ts';
 import { FailureNote } from '../../../components/failure.tsx';
+import { Scrolls } from '../../../components/scrolls.tsx';
 import { Waiting } from '../../../components/waiting.tsx';
 import { call } from '../../../lib/api.ts';
 import { attempt } from '../../../lib/attempt.ts';
@@ -26,8 +27,7 @@ function Rows({ changes, selected, onSelect }: RowsProps) {
   const { t } = useTranslation();
   const byName = [...Map.groupBy(changes, ({ name }) => name)];
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
-    <section className="overflow-auto" tabIndex={0} aria-label={t('prices.view.proposals')}>
+    <Scrolls className="overflow-auto" aria-label={t('prices.view.proposals')}>
       <table className="sheet-table">
         <thead>
           <tr>
@@ -83,7 +83,7 @@ function Rows({ changes, selected, onSelect }: RowsProps) {
           )}
         </tbody>
       </table>
-    </section>
+    </Scrolls>
   );
 }
 
