@@ -211,9 +211,9 @@ test('English has the apostrophe that every font has', () => {
 });
 
 test('a number of things is written as one thing where it is one', () => {
-  /** Verbs and words that end like a plural. */
+  /** Verbs, units and words that end like a plural. */
   const others =
-    /^(is|as|has|was|does|exists|needs|contains|expires|costs|differs|this|less|its|always|unless|address|of|checks|accepts)$/;
+    /^(is|as|has|was|does|exists|needs|contains|expires|costs|differs|this|less|its|always|unless|address|of|checks|accepts|ms)$/;
   const plural = texts.flatMap(([language, place, text]) =>
     language === 'en' && !place.includes('contract/options/') && /\/|\.ts$/.test(place)
       ? [...text.matchAll(/\{\w*\} ((?:access )?[a-z]+s)\b/g)].flatMap(([, noun = '']) =>
