@@ -1,6 +1,7 @@
 /** Columns of the channel table. */
 import type { TFunction } from 'i18next';
 import type { Channel } from '../../../server/contract/entities.ts';
+import { channelColor } from '../../components/channel-color.ts';
 import { InlineNumber } from '../../components/inline-number.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
@@ -99,8 +100,8 @@ export function channelColumns({
       cell: (row) => (
         <span className="inline-flex h-5 items-center gap-1.5 rounded-1 border border-line-strong px-1.5 text-[11px] font-medium text-ink-2">
           <span
-            aria-hidden="true"
-            className="grid size-3 place-items-center rounded-[2px] bg-press text-[8px] leading-none font-bold text-ink-2"
+            className="grid size-3 place-items-center rounded-[2px] text-[8px] leading-none font-bold text-white"
+            style={{ background: channelColor(row.type) }}
           >
             {typeName(row.type).slice(0, 1)}
           </span>

@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { textIn } from '../../../server/contract/language.ts';
+import { channelColor } from '../../components/channel-color.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { isApiKey, providerOf } from '../../lib/key-provider.ts';
 import type { ChannelType } from './channel-form.ts';
@@ -17,10 +18,11 @@ export interface ProviderPickerProps {
 /** So many are offered before anything is typed: what most people look for. */
 const maxCommon = 12;
 
-const Mark = ({ name }: { readonly name: string }) => (
+const Mark = ({ type, name }: { readonly type: number; readonly name: string }) => (
   <span
     aria-hidden="true"
-    className="grid size-4 flex-none place-items-center rounded-[2px] bg-press text-[10px] leading-none font-bold text-ink-2"
+    className="grid size-4 flex-none place-items-center rounded-[2px] text-[10px] leading-none font-bold text-white"
+    style={{ background: channelColor(type) }}
   >
     {name.slice(0, 1)}
   </span>
@@ -61,7 +63,7 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
       <div className="mb-4 grid gap-1">
         <span className="text-[12px] leading-4 font-medium text-ink-2">{t('channels.type')}</span>
         <button type="button" className="field flex items-center gap-2 text-left" onClick={() => setOpen(true)}>
-          <Mark name={textIn(value, language)} />
+          <Mark type={value.type} name={textIn(value, language)} />
           <span className="flex-1 truncate">{textIn(value, language)}</span>
           <span className="text-[12px] text-ink-3">{t('channels.otherProvider')}</span>
         </button>
@@ -103,7 +105,7 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
               className="menu-item border border-line hover:bg-hover max-sm:min-h-11"
               onClick={() => pick(type)}
             >
-              <Mark name={textIn(type, language)} />
+              <Mark type={type.type} name={textIn(type, language)} />
               <span className="truncate" title={textIn(type, language)}>
                 {textIn(type, language)}
               </span>
