@@ -107,7 +107,7 @@ const line = Bun.listen<Link>({
             }
             client.write(data);
           },
-          close: () => client.end(),
+          close: () => void client.end(),
         },
       });
     },
@@ -119,7 +119,7 @@ const line = Bun.listen<Link>({
       if (client.data.other === null) client.data.waiting.push(data.slice());
       else client.data.other.write(data);
     },
-    close: (client) => client.data.other?.end(),
+    close: (client) => void client.data.other?.end(),
   },
 });
 
