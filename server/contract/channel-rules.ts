@@ -27,7 +27,8 @@ export interface Condition {
   readonly passMissing: boolean;
 }
 
-interface When {
+/** When a rule acts. */
+export interface When {
   readonly conditions: readonly Condition[];
   /** Every condition must hold, not one of them. */
   readonly all: boolean;
@@ -148,10 +149,7 @@ function printedNumber(value: number): string {
 function readOperation(value: unknown, at: string): Operation {
   if (!isMembers(value)) invalid(at, '带 mode 的对象', 'an object with a mode');
   const { mode } = value;
-  const when: When = {
-    conditions: value.conditions === undefined ? [] : conditionsOf(value.conditions, `${at}.conditions`),
-    all: textOf(value.logic).toUpperCase() === 'AND',
-  };
+  const when = whenOf(value, at);
   const path = (name: 'path' | 'from' | 'to', each = false): Path => pathOf(value[name], `${at}.${name}`, each);
   const written = (name: 'path' | 'to' | 'from'): Path => writable(path(name, name === 'path'), `${at}.${name}`, mode);
   const keep = value.keep_origin === true;
@@ -211,6 +209,12 @@ function readOperation(value: unknown, at: string): Operation {
   const modes = [...bodyModes].join(', ');
   return invalid(`${at}.mode`, `以下之一：${modes}`, `one of ${modes}`);
 }
+
+/** @returns the conditions that a rule has; none hold always. */
+export const whenOf = (value: Members, at: string): When => ({
+  conditions: value.conditions === undefined ? [] : conditionsOf(value.conditions, `${at}.conditions`),
+  all: textOf(value.logic).toUpperCase() === 'AND',
+});
 
 const bodyModes: readonly Operation['mode'][] = [
   'set',

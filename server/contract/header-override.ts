@@ -1,5 +1,5 @@
 /** Headers that a channel sends besides the gateway's own: new-api's `header_override`, as it stands in a channel's setting, and the modes that a header may have besides. */
-import { invalid, patternOf, problemOf, type RuleProblem } from './channel-rules.ts';
+import { invalid, maxRulesLength, patternOf, problemOf, type RuleProblem, type When, whenOf } from './channel-rules.ts';
 
 const maxOwnHeaders = 64;
 const maxValueLength = 4096;
@@ -9,8 +9,14 @@ const valueModes = ['set', 'default', 'add'] as const;
 type ValueMode = (typeof valueModes)[number];
 const headerModes = [...valueModes, 'remove', 'copy', 'move'] as const;
 
-/** One header. */
-export type OwnHeader =
+/** On the body as it goes out; null = it always acts. */
+interface Conditional {
+  readonly when: When | null;
+}
+
+/** One rule for a header. */
+export type OwnHeader = Conditional & OwnChange;
+type OwnChange =
   | { readonly mode: ValueMode; readonly name: string; readonly value: string; readonly hasKey: boolean }
   | { readonly mode: 'remove'; readonly name: string }
   /** It has what the client's header of that name has, where there is one. */
@@ -19,8 +25,12 @@ export type OwnHeader =
 export interface HeaderOverride {
   readonly own: readonly OwnHeader[];
   /** Names of the client's headers that pass besides; null = none. */
-  readonly passes: readonly RegExp[] | null;
+  readonly passes: readonly PassedNames[] | null;
+  /** Whether any of it has conditions: nothing of the body is needed where none has. */
+  readonly isConditional: boolean;
 }
+
+export type PassedNames = Conditional & { readonly pattern: RegExp };
 
 /** What is replaced by the key of the channel in use. */
 export const keyMark = '{api_key}';
@@ -54,33 +64,56 @@ export function readHeaderOverride(value: unknown): HeaderOverride | RuleProblem
   return problemOf(() => {
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       invalid('header_override', '请求头对象', 'an object of headers');
-    const entries = Object.entries(value);
-    if (entries.length > maxOwnHeaders)
+    const rules = Object.entries(value).flatMap(([key, one]) => rulesFor(key, one, `header_override.${key}`));
+    if (rules.length > maxOwnHeaders)
       invalid(
         'header_override',
-        `请求头对象，不超过 ${maxOwnHeaders} 个`,
-        `an object of headers, at most ${maxOwnHeaders}`,
+        `请求头对象，不超过 ${maxOwnHeaders} 条规则`,
+        `an object of headers and their rules, at most ${maxOwnHeaders}`,
       );
     const own: OwnHeader[] = [];
-    const passes: RegExp[] = [];
-    for (const [key, one] of entries) {
-      const at = `header_override.${key}`;
-      const name = key.trim().toLowerCase();
-      const pattern = /^(?:re|regex):/.exec(name);
-      if (name === '*') passes.push(/(?:)/);
-      else if (pattern !== null) passes.push(patternOf(name.slice(pattern[0].length).trim(), at));
-      else {
-        const header = isMembers(one) ? modeOf(name, one, at) : headerOf(name, one, at);
-        if (header !== null) own.push(header);
-        if (header?.mode === 'copy' && isMembers(one) && one.mode === 'move' && header.client !== name)
-          own.push({ mode: 'remove', name: header.client });
+    const passes: PassedNames[] = [];
+    for (const { name, one, at } of rules) {
+      const pattern = passedBy(name, at);
+      if (pattern !== null) {
+        passes.push({ pattern, when: isMembers(one) ? conditionsOf(one, [], at) : null });
+        continue;
       }
+      const header = isMembers(one) ? modeOf(name, one, at) : headerOf(name, one, at);
+      if (header !== null) own.push(header);
+      if (header?.mode === 'copy' && isMembers(one) && one.mode === 'move' && header.client !== name)
+        own.push({ mode: 'remove', name: header.client, when: header.when });
     }
-    return { own, passes: passes.length === 0 ? null : passes };
+    const isConditional = [...own, ...passes].some(({ when }) => when !== null);
+    return { own, passes: passes.length === 0 ? null : passes, isConditional };
   });
 }
 
-const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> =>
+interface HeaderRule {
+  readonly name: string;
+  readonly one: unknown;
+  readonly at: string;
+}
+
+/** @param given the rule for a header, or a list of them, which act in their order. */
+function rulesFor(key: string, given: unknown, at: string): readonly HeaderRule[] {
+  const name = key.trim().toLowerCase();
+  if (!Array.isArray(given)) return [{ name, one: given, at }];
+  if (given.length === 0 || !given.every(isMembers))
+    invalid(at, '由规则对象组成的列表', 'a list of objects, each a rule');
+  return given.map((one, index) => ({ name, one, at: `${at}[${index}]` }));
+}
+
+/** @returns the names that a pattern passes; null = it is the name of one header. */
+function passedBy(name: string, at: string): RegExp | null {
+  if (name === '*') return /(?:)/;
+  const mark = /^(?:re|regex):/.exec(name)?.[0];
+  return mark === undefined ? null : patternOf(name.slice(mark.length).trim(), at);
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function checkName(name: string, at: string): void {
@@ -92,21 +125,28 @@ function checkName(name: string, at: string): void {
     );
 }
 
-/** `{"mode": "add", "value": "b"}`, `{"mode": "remove"}`, `{"mode": "copy", "from": "X-Name"}`; a move is a copy whose source goes. */
-function modeOf(name: string, given: Readonly<Record<string, unknown>>, at: string): OwnHeader | null {
+/** `{"mode": "add", "value": "b"}`, `{"mode": "remove"}`, `{"mode": "copy", "from": "X-Name"}`, with conditions and their logic as rules on bodies have them; a move is a copy whose source goes. */
+function modeOf(name: string, given: Members, at: string): OwnHeader | null {
   const mode = headerModes.find((one) => one === given.mode);
   if (mode === undefined)
     invalid(`${at}.mode`, `以下之一：${headerModes.join('、')}`, `one of ${headerModes.join(', ')}`);
   checkName(name, at);
   const known = mode === 'remove' ? [] : mode === 'copy' || mode === 'move' ? ['from'] : ['value'];
-  const other = Object.keys(given).find((member) => member !== 'mode' && !known.includes(member));
-  if (other !== undefined) invalid(`${at}.${other}`, '无此字段', 'nothing: there is no such member');
-  if (mode === 'remove') return { mode, name };
+  const when = conditionsOf(given, ['mode', ...known], at);
+  if (mode === 'remove') return { mode, name, when };
   if (mode === 'copy' || mode === 'move')
-    return { mode: 'copy', name, client: clientHeader(given.from ?? name, `${at}.from`) };
+    return { mode: 'copy', name, client: clientHeader(given.from ?? name, `${at}.from`), when };
   const value = valueText(given.value, `${at}.value`);
   if (value === '' || value.startsWith(clientMark)) wrongValue(`${at}.value`);
-  return { mode, name, value, hasKey: value.includes(keyMark) };
+  return { mode, name, value, hasKey: value.includes(keyMark), when };
+}
+
+/** @param known members besides the conditions. @returns null = there are none. */
+function conditionsOf(given: Members, known: readonly string[], at: string): When | null {
+  const other = Object.keys(given).find((member) => ![...known, 'conditions', 'logic'].includes(member));
+  if (other !== undefined) invalid(`${at}.${other}`, '无此字段', 'nothing: there is no such member');
+  const when = whenOf(given, at);
+  return when.conditions.length === 0 ? null : when;
 }
 
 /** @returns a header of a client that may pass, in small letters. */
@@ -146,17 +186,21 @@ function headerOf(name: string, given: unknown, at: string): OwnHeader | null {
   if (client === undefined && value.startsWith(clientMark))
     invalid(at, '仅由 {client_header:名称} 组成的值', 'a value of {client_header:NAME} alone');
   return client === undefined
-    ? { mode: 'set', name, value, hasKey: value.includes(keyMark) }
-    : { mode: 'copy', name, client: clientHeader(client, at) };
+    ? { mode: 'set', name, value, hasKey: value.includes(keyMark), when: null }
+    : { mode: 'copy', name, client: clientHeader(client, at), when: null };
 }
 
-const empty: HeaderOverride = { own: [], passes: null };
+const empty: HeaderOverride = { own: [], passes: null, isConditional: false };
 
 /** @param first acts first: what the other says of a header of the same name wins. @returns null where neither does anything. */
 export function bothOverrides(first: HeaderOverride | null, then: HeaderOverride | null): HeaderOverride | null {
   if (first === null || then === null) return first ?? then;
   const passes = [...(first.passes ?? []), ...(then.passes ?? [])];
-  return { own: [...first.own, ...then.own], passes: passes.length === 0 ? null : passes };
+  return {
+    own: [...first.own, ...then.own],
+    passes: passes.length === 0 ? null : passes,
+    isConditional: first.isConditional || then.isConditional,
+  };
 }
 
 /** @returns what acts of a channel's setting: nothing where it was stored before it was checked, and cannot be read. */
@@ -172,6 +216,10 @@ export function headerOverrideOf(setting: Readonly<Record<string, unknown>>): He
 export function headersProblem(setting: string): RuleProblem | null {
   const { header_override: value } = JSON.parse(setting) as Readonly<Record<string, unknown>>;
   if (value === undefined || value === null || value === '') return null;
+  if (setting.length > maxRulesLength)
+    return problemOf(() =>
+      invalid('setting', `不超过 ${maxRulesLength} 个字符的文字`, `text of at most ${maxRulesLength} characters`),
+    );
   const read = readHeaderOverride(value);
   return 'own' in read ? null : read;
 }

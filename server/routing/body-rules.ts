@@ -10,6 +10,7 @@ import {
   printedScalar,
   readOperations,
   type StringMode,
+  type When,
 } from '../contract/channel-rules.ts';
 import { AppError } from '../contract/errors.ts';
 import type { RequestRules } from '../contract/request-rules.ts';
@@ -48,8 +49,7 @@ export function applyRules(
   context: RuleContext,
   { channel, operation }: { readonly channel: Pick<ChannelSnapshot, 'id'>; readonly operation: string },
 ): Members {
-  const failed = (at: number, zh: string, en: string): AppError =>
-    new AppError('channel_rule_failed', { channel: channel.id, rule: at + 1, reason_zh: zh, reason_en: en });
+  const failed = (at: number, zh: string, en: string): AppError => ruleFailed(channel, at + 1, new Unfit(zh, en));
   let changed: unknown = body;
   for (const [at, rule] of operations.entries()) {
     try {
@@ -57,7 +57,7 @@ export function applyRules(
       if (rule.mode === 'return_error') throw new AppError('channel_rule_refused', { ...rule.refusal });
       changed = applied(changed, rule, context);
     } catch (error) {
-      if (error instanceof Unfit) throw failed(at, error.zh, error.en);
+      if (error instanceof Unfit) throw ruleFailed(channel, at + 1, error);
       throw error;
     }
   }
@@ -115,6 +115,26 @@ function unreservedIn(after: Members, before: Members, written: readonly Members
   if (sent.reads > known.reduce((sum, { reads }) => sum + reads, 0)) return 'search';
   return sent.again && !known.some(({ again }) => again) ? 'search' : null;
 }
+
+/** A request as conditions of rules for headers read it: the body as it goes out. */
+export interface ConditionedRequest {
+  readonly body: Members;
+  readonly context: RuleContext;
+  readonly channel: Pick<ChannelSnapshot, 'id'>;
+}
+
+/** @returns whether a rule for a header acts. @throws AppError channel_rule_failed where nobody can say of this body. */
+export function headerRuleActs(name: string, when: When, { body, context, channel }: ConditionedRequest): boolean {
+  try {
+    return holds(body, when, context);
+  } catch (error) {
+    if (error instanceof Unfit) throw ruleFailed(channel, `header_override.${name}`, error);
+    throw error;
+  }
+}
+
+const ruleFailed = ({ id }: Pick<ChannelSnapshot, 'id'>, rule: number | string, { zh, en }: Unfit): AppError =>
+  new AppError('channel_rule_failed', { channel: id, rule, reason_zh: zh, reason_en: en });
 
 /** A rule that cannot be done with the body, and why, in both languages. */
 class Unfit extends Error {
@@ -246,11 +266,7 @@ function changedEach(node: unknown, path: Path, change: Change, depth = 0): unkn
 }
 
 /** Whether all or one of the conditions hold; none always do. */
-function holds(
-  body: unknown,
-  { conditions, all }: { readonly conditions: readonly Condition[]; readonly all: boolean },
-  context: RuleContext,
-): boolean {
+function holds(body: unknown, { conditions, all }: When, context: RuleContext): boolean {
   if (conditions.length === 0) return true;
   for (const condition of conditions) if (isMet(body, condition, context) !== all) return !all;
   return all;

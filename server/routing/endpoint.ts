@@ -1,9 +1,11 @@
 /** Where a channel is called, and with which headers: the one place for both. */
+import type { When } from '../contract/channel-rules.ts';
 import { bothOverrides, type HeaderOverride, headerOverrideOf, keyMark, mayPass } from '../contract/header-override.ts';
 import { allCodecs, codecFor } from '../protocols/registry.ts';
 import type { Endpoint } from '../providers/adapter.ts';
 import { agentHeaders } from '../providers/knowledge/agent-headers.ts';
 import { type KeyHeader, keyHeader, endpointFor as rowEndpoint } from '../providers/provider.ts';
+import { type ConditionedRequest, headerRuleActs } from './body-rules.ts';
 import type { CallDetails } from './protocol.ts';
 
 /** What an address may follow from besides the configuration. */
@@ -176,16 +178,21 @@ export function nativeForm(headers: SentHeaders): Headers | SentHeaders {
 /** Headers of a client by their names in lower case. */
 export type ClientHeaders = Readonly<Record<string, string>>;
 
-/** @param contentType of a form. */
+/**
+ * @param contentType of a form.
+ * @param conditioned what conditions of the override read; null = it has none.
+ * @throws AppError channel_rule_failed
+ */
 export function headersOf(
   plan: HeaderPlan,
   key: string,
   values: ClientHeaders,
   contentType: string | undefined,
+  conditioned: ConditionedRequest | null = null,
 ): SentHeaders {
   // What passes, or who, is not known before.
   if (plan.override !== null)
-    return overridden(plan.override, key, values, madeHeaders(plan, key, values, contentType));
+    return overridden(plan.override, key, values, madeHeaders(plan, key, values, contentType), conditioned);
   let id = contentType === undefined ? key : `${key}\n${contentType}`;
   for (const { name } of plan.passed) {
     const value = values[name];
@@ -227,20 +234,23 @@ function overridden(
   key: string,
   clientHeaders: ClientHeaders,
   headers: SentHeaders,
+  conditioned: ConditionedRequest | null,
 ): SentHeaders {
   // Headers may be called like a member of every object: `constructor`.
   const all: Record<string, string> = Object.assign(Object.create(null), headers);
-  if (passes !== null)
+  const passing = conditioned === null ? passes : (passes?.filter(({ when }) => acts('*', when, conditioned)) ?? null);
+  if (passing !== null)
     for (const [name, value] of Object.entries(clientHeaders))
       if (
         name.length <= maxPassedName &&
         mayPass(name) &&
         isSendable(value) &&
-        passes.some((pattern) => found(pattern, name))
+        passing.some(({ pattern }) => found(pattern, name))
       )
         all[name] = value;
   for (const header of own) {
     const { name } = header;
+    if (!acts(name, header.when, conditioned)) continue;
     if (header.mode === 'remove') delete all[name];
     else if (header.mode === 'copy') {
       const value = Object.hasOwn(clientHeaders, header.client) ? clientHeaders[header.client] : undefined;
@@ -255,6 +265,9 @@ function overridden(
   }
   return all;
 }
+
+const acts = (name: string, when: When | null, conditioned: ConditionedRequest | null): boolean =>
+  when === null || (conditioned !== null && headerRuleActs(name, when, conditioned));
 
 const isSendable = (value: string): boolean => value.trim() !== '' && value.length <= 4096 && printable.test(value);
 

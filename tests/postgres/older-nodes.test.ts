@@ -89,6 +89,11 @@ test('a virtual model is neither made nor changed nor enabled, and is disabled a
 test.each<[string, object, string]>([
   ['rules on bodies', { param_override: '{"operations":[{"mode":"delete","path":"a"}]}' }, 'operations'],
   ['headers', { header_override: '{"x-a":"1"}' }, 'header_override'],
+  [
+    'headers with conditions',
+    { header_override: '{"x-a":{"mode":"set","value":"1","conditions":{"user":"a"}}}' },
+    'header_override',
+  ],
   ['a system prompt', { setting: '{"system_prompt":"be brief"}' }, 'system_prompt'],
   ['a price factor', { setting: '{"channel_factor":2}' }, 'channel_factor'],
   ['a time limit of its own', { setting: '{"first_byte_seconds":9}' }, 'first_byte_seconds'],

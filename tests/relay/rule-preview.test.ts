@@ -228,6 +228,200 @@ test('a header of the client is renamed, one that it did not send is not made, a
   for (const name of ['x-old', 'x-missing', 'x-nothing']) expect(sent()?.headers).not.toHaveProperty(name);
 });
 
+const conditioned = {
+  ...chat,
+  ...{ temperature: 0.5, user: 'alice', metadata: { tier: 'gold' } },
+};
+/** What goes out of a request, by the wire and by its preview. */
+async function headersBoth(header_override: object, body: object = conditioned, more: Record<string, string> = {}) {
+  const id = await open({ setting: JSON.stringify({ header_override }) });
+  const previewed = await preview(id, body, more);
+  expect((await send(body, more)).status).toBe(200);
+  const wire = sent()?.headers ?? {};
+  for (const [name, value] of Object.entries(previewed.headers))
+    expect(wire[name], name).toBe(value.replaceAll('{api_key}', secret));
+  for (const name of Object.keys(wire).filter((one) => one.startsWith('x-')))
+    expect(previewed.headers, name).toHaveProperty(name);
+  return wire;
+}
+
+test.each<[string, object, object]>([
+  ['is', { path: 'user', mode: 'full', value: 'alice' }, { path: 'user', mode: 'full', value: 'bob' }],
+  ['begins', { path: 'user', mode: 'prefix', value: 'al' }, { path: 'user', mode: 'prefix', value: 'ce' }],
+  ['ends', { path: 'user', mode: 'suffix', value: 'ce' }, { path: 'user', mode: 'suffix', value: 'al' }],
+  ['has within', { path: 'user', mode: 'contains', value: 'lic' }, { path: 'user', mode: 'contains', value: 'bo' }],
+  ['is more', { path: 'temperature', mode: 'gt', value: 0.4 }, { path: 'temperature', mode: 'gt', value: 0.5 }],
+  ['is no less', { path: 'temperature', mode: 'gte', value: 0.5 }, { path: 'temperature', mode: 'gte', value: 0.6 }],
+  ['is less', { path: 'temperature', mode: 'lt', value: 0.6 }, { path: 'temperature', mode: 'lt', value: 0.5 }],
+  ['is no more', { path: 'temperature', mode: 'lte', value: 0.5 }, { path: 'temperature', mode: 'lte', value: 0.4 }],
+  [
+    'is another one',
+    { path: 'user', mode: 'full', value: 'bob', invert: true },
+    { path: 'user', mode: 'full', value: 'alice', invert: true },
+  ],
+  [
+    'is missing and may be',
+    { path: 'seed', mode: 'full', value: 1, pass_missing_key: true },
+    { path: 'seed', mode: 'full', value: 1 },
+  ],
+  [
+    'stands deep within',
+    { path: 'messages.-1.content', mode: 'full', value: 'hi' },
+    { path: 'metadata.tier', mode: 'full', value: 'silver' },
+  ],
+  [
+    'is of the request',
+    { path: 'request_path', mode: 'suffix', value: '/chat/completions' },
+    { path: 'original_model', mode: 'prefix', value: 'claude' },
+  ],
+])('a header is sent where what a condition reads %s, and not otherwise', async (_what, holds, fails) => {
+  const rule = (condition: object) => ({ mode: 'set', value: 'a', conditions: [condition] });
+  const wire = await headersBoth({ 'X-Holds': rule(holds), 'X-Fails': rule(fails) });
+  expect([wire['x-holds'], wire['x-fails']]).toEqual(['a', undefined]);
+});
+
+test.each<['AND' | 'OR' | undefined, boolean, boolean, boolean]>([
+  ...[['AND', true, true, true] as const, ['AND', true, false, false] as const, ['AND', false, true, false] as const],
+  ...[['OR', false, false, false] as const, ['OR', true, false, true] as const, ['OR', false, true, true] as const],
+  [undefined, false, true, true],
+])(
+  'a header of two conditions joined by %s, of which one is %s and one is %s, is sent: %s',
+  async (logic, one, other, is) => {
+    const conditions = [
+      { path: 'user', mode: 'full', value: one ? 'alice' : 'bob' },
+      { path: 'temperature', mode: 'gt', value: other ? 0 : 1 },
+    ];
+    const wire = await headersBoth({ 'X-A': { mode: 'set', value: 'a', conditions, logic } });
+    expect(wire['x-a']).toBe(is ? 'a' : undefined);
+  },
+);
+
+const gold = { conditions: { 'metadata.tier': 'gold' } };
+const silver = { conditions: { 'metadata.tier': 'silver' } };
+test('every mode of a header, and what passes, has conditions, and a header has several rules in their order', async () => {
+  const client = { 'x-old': 'me', 'x-kept': 'k', 'x-pass-one': '1', 'x-skip-one': '1', 'x-from': 'f' };
+  const wire = await headersBoth(
+    {
+      ...{ 're:^x-(old|kept)$': '', 're:^x-pass-': gold, 're:^x-skip-': silver },
+      'X-Tier': [
+        { mode: 'set', value: 'gold', ...gold },
+        { mode: 'set', value: 'silver', ...silver },
+        { mode: 'add', value: 'more' },
+      ],
+      'X-New': { mode: 'move', from: 'X-Old', ...gold },
+      'X-Never': { mode: 'move', from: 'X-Kept', ...silver },
+      'X-Copied': { mode: 'copy', from: 'X-From', ...gold },
+      'X-Uncopied': { mode: 'copy', from: 'X-From', ...silver },
+      'X-Default': { mode: 'default', value: 'd', ...gold },
+      'X-Undefault': { mode: 'default', value: 'd', ...silver },
+      'User-Agent': { mode: 'remove', ...silver },
+      Authorization: { mode: 'remove', ...gold },
+    },
+    conditioned,
+    client,
+  );
+  expect(wire).toMatchObject({
+    ...{ 'x-tier': 'gold, more', 'x-new': 'me', 'x-kept': 'k', 'x-copied': 'f', 'x-default': 'd', 'x-pass-one': '1' },
+    'user-agent': 'gateway',
+  });
+  const never = ['x-old', 'x-never', 'x-uncopied', 'x-undefault', 'x-skip-one', 'authorization'];
+  for (const name of never) expect(wire, name).not.toHaveProperty(name);
+});
+
+test("a header's conditions read the body after the rules on bodies, in the upstream's dialect", async () => {
+  const rule = (path: string, value: unknown) => ({ mode: 'set', value: 'a', conditions: { [path]: value } });
+  const id = await open({
+    ...{ type: 14, model_mapping: '{"gpt-4.1":"claude-sonnet-4-5"}' },
+    param_override: JSON.stringify({
+      operations: [
+        { mode: 'set', path: 'metadata.user_id', value: 'ruled' },
+        { mode: 'delete', path: 'temperature' },
+      ],
+    }),
+    setting: JSON.stringify({
+      header_override: {
+        'X-Ruled': rule('metadata.user_id', 'ruled'),
+        'X-Client': rule('metadata.user_id', 'alice'),
+        'X-Gone': rule('temperature', 0.5),
+        'X-Upstream': rule('model', 'claude-sonnet-4-5'),
+        'X-Own': rule('system.0.text', 'House rules.'),
+        'X-Foreign': rule('messages.0.role', 'system'),
+      },
+    }),
+  });
+  const messages = [{ role: 'system', content: 'House rules.' }, ...chat.messages];
+  const body = { ...chat, temperature: 0.5, user: 'alice', messages };
+  const names = ['x-ruled', 'x-client', 'x-gone', 'x-upstream', 'x-own', 'x-foreign'];
+  const expected = [true, false, false, true, true, false];
+  const previewed = await preview(id, body);
+  expect(names.map((name) => Object.hasOwn(previewed.headers, name))).toEqual(expected);
+  await send(body);
+  expect(names.map((name) => Object.hasOwn(sent()?.headers ?? {}, name))).toEqual(expected);
+});
+
+test('a rule for all channels has conditions for headers too, before those of the channel', async () => {
+  const rule = (value: string, when: object) => ({ mode: 'set', value, ...when });
+  await gateway.option(
+    'request_rules',
+    JSON.stringify({
+      header_override: { 'X-A': rule('all', gold), 'X-B': rule('all', gold), 'X-C': rule('all', silver) },
+      models: { 'gpt-*': { header_override: { 'X-D': [rule('model', gold), rule('never', silver)] } } },
+    }),
+  );
+  const wire = await headersBoth({ 'X-A': rule('own', gold), 'X-B': rule('own', silver) });
+  expect([wire['x-a'], wire['x-b'], wire['x-c'], wire['x-d']]).toEqual(['own', 'all', undefined, 'model']);
+  for (const [name, value] of Object.entries({ 'X-A': 'b {api_key}', Authorization: 'b' }))
+    await expect(
+      gateway.option(
+        'request_rules',
+        JSON.stringify({ header_override: { [name]: [rule('a', gold), rule(value, gold)] } }),
+      ),
+      name,
+    ).rejects.toMatchObject({ code: 'option_invalid' });
+});
+
+test('a condition of a header that cannot be said of a body ends the request, in the preview as on the wire', async () => {
+  const conditions = [{ path: 'user', mode: 'gt', value: 1 }];
+  const id = await open({
+    setting: JSON.stringify({ header_override: { 'X-A': { mode: 'set', value: 'a', conditions } } }),
+  });
+  await expect(preview(id, conditioned)).rejects.toMatchObject({
+    code: 'channel_rule_failed',
+    params: { rule: 'header_override.x-a' },
+  });
+  const { status, text } = await send(conditioned);
+  expect([status, upstream.requests.length]).toEqual([500, 0]);
+  expect(text).toContain('header_override.x-a');
+});
+
+test.each<[string, unknown]>([
+  ['an unknown way to compare', { mode: 'remove', conditions: [{ path: 'a', mode: 'like', value: 'b' }] }],
+  ['a path that is a query', { mode: 'remove', conditions: [{ path: 'a.#(b)', mode: 'full', value: 1 }] }],
+  ['what only new-api knows', { mode: 'remove', conditions: [{ path: 'retry_index', mode: 'full', value: 1 }] }],
+  ['an object without conditions', { mode: 'remove', conditions: {} }],
+  [
+    'too many conditions',
+    { mode: 'remove', conditions: Array.from({ length: 65 }, () => ({ path: 'a', mode: 'full', value: 1 })) },
+  ],
+  ['a list without rules', []],
+  ['a list of values', [{ mode: 'remove' }, 'a']],
+  ['too many rules', Array.from({ length: 65 }, () => ({ mode: 'remove' }))],
+  ['a list within a list', [[{ mode: 'remove' }]]],
+  ['a credential of the client in a list', [{ mode: 'remove' }, { mode: 'copy', from: 'Cookie', ...gold }]],
+  ['a condition as long as a book', { mode: 'remove', conditions: { a: 'x'.repeat(262_144) } }],
+])('a rule for a header with %s is refused when it is saved', async (_name, rule) => {
+  const setting = JSON.stringify({ header_override: { 'X-A': rule } });
+  await expect(open({ setting })).rejects.toMatchObject({ code: 'channel_rule_invalid' });
+});
+test('names that pass have conditions and nothing else, and conditions open none of the connection', async () => {
+  for (const header_override of [{ '*': { mode: 'remove' } }, { Host: { mode: 'set', value: 'a', ...gold } }])
+    await expect(open({ setting: JSON.stringify({ header_override }) })).rejects.toMatchObject({
+      code: 'channel_rule_invalid',
+    });
+  const wire = await headersBoth({ '*': gold }, conditioned, { cookie: 'c', 'x-amzn-bedrock-service-tier': 'flex' });
+  expect([wire.cookie, wire['x-amzn-bedrock-service-tier']]).toEqual([undefined, undefined]);
+});
+
 test.each<[string, object]>([
   ['an unknown mode', { mode: 'swap', value: 'a' }],
   ['no mode', { value: 'a' }],

@@ -95,20 +95,21 @@ export class RandomCase {
       ...['prune_objects', 'sync_fields', 'return_error'],
     ]);
     const path = this.chance(0.15) ? this.one(eachPaths) : this.one(paths);
-    const when =
-      this.chance(0.3) || mode === 'return_error'
-        ? {
-            conditions: this.list(2, () => ({
-              path: this.one([...paths, 'model', 'original_model', 'request_path']),
-              mode: this.one(['full', 'prefix', 'suffix', 'contains', 'gt', 'lte']),
-              value: this.one([...texts, 1, model, 'claude-sonnet-4-5']),
-              invert: this.chance(0.2),
-              pass_missing_key: this.chance(0.3),
-            })),
-            logic: this.one(['AND', 'OR']),
-          }
-        : {};
+    const when = this.chance(0.3) || mode === 'return_error' ? this.conditions() : {};
     return { ...this.details(mode, path), ...when, mode };
+  }
+
+  private conditions(): object {
+    return {
+      conditions: this.list(2, () => ({
+        path: this.one([...paths, 'model', 'original_model', 'request_path']),
+        mode: this.one(['full', 'prefix', 'suffix', 'contains', 'gt', 'lte']),
+        value: this.one([...texts, 1, model, 'claude-sonnet-4-5']),
+        invert: this.chance(0.2),
+        pass_missing_key: this.chance(0.3),
+      })),
+      logic: this.one(['AND', 'OR']),
+    };
   }
 
   private details(mode: string, path: string): object {
@@ -138,19 +139,25 @@ export class RandomCase {
 
   /** @param own of one channel: rules for all set no credential. */
   private headerRules(own: boolean): object {
-    const rule = (): unknown =>
-      this.one<unknown>([
-        ...['plain', '{client_header:X-Two}', ''],
-        ...(own ? ['{api_key}', { mode: 'set', value: 's {api_key}' }] : []),
+    const changed = (): object =>
+      this.one<object>([
+        ...(own ? [{ mode: 'set', value: 's {api_key}' }] : []),
         { mode: 'add', value: 'more' },
         { mode: 'default', value: 'd' },
         { mode: 'remove' },
         { mode: 'copy', from: 'X-One' },
+        { mode: 'move', from: 'X-Two' },
       ]);
+    const plain = (): string => this.one(['plain', '{client_header:X-Two}', '', ...(own ? ['{api_key}'] : [])]);
+    const rule = (): object => ({ ...changed(), ...(this.chance(0.4) ? this.conditions() : {}) });
+    const passed = this.chance(0.3) ? this.conditions() : '';
     return {
-      ...(this.chance(0.3) ? { [this.one(['*', 're:^x-o', 'regex: two'])]: '' } : {}),
+      ...(this.chance(0.3) ? { [this.one(['*', 're:^x-o', 'regex: two'])]: passed } : {}),
       ...Object.fromEntries(
-        this.list(4, () => [this.one(own ? names : names.filter((name) => name !== credential)), rule()]),
+        this.list(4, () => [
+          this.one(own ? names : names.filter((name) => name !== credential)),
+          this.chance(0.4) ? plain() : this.chance(0.3) ? this.list(3, rule) : rule(),
+        ]),
       ),
       ...(!own && this.chance(0.2) ? { [credential]: { mode: 'remove' } } : {}),
     };

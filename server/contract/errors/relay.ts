@@ -73,7 +73,7 @@ export const relayingErrors = {
     'api_error',
     1,
     'ours',
-    '渠道的第 {rule} 条规则不能用于该请求：{reason}。请联系管理员',
+    '渠道的规则 {rule} 不能用于该请求：{reason}。请联系管理员',
     'Rule {rule} of the channel cannot be applied to this request: {reason}. Tell your administrator',
   ),
   route_unknown: row(

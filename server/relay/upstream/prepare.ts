@@ -18,7 +18,7 @@ import { betasLeft, leftOut, toolTypesLeft } from '../../providers/knowledge/ref
 import type { Removable, Without } from '../../providers/knowledge/removable-members.ts';
 import { nothingSigned } from '../../providers/knowledge/signature.ts';
 import { bridgeEdits, type EditedBody, editedMembers } from '../../routing/body.ts';
-import { applyRules } from '../../routing/body-rules.ts';
+import { applyRules, type ConditionedRequest, type RuleContext } from '../../routing/body-rules.ts';
 import { headersOf } from '../../routing/endpoint.ts';
 import { noFeatures } from '../../routing/features.ts';
 import { type SentModifiers, sentModifiers } from '../../routing/offers.ts';
@@ -161,7 +161,7 @@ function prepared(
   const url =
     typeof target.url === 'string' ? target.url : target.url({ key, url: request.url, path: order?.path ?? '' });
   const headers = withoutBetas(
-    headersOf(target.headers, key, parsed.clientHeaders, form?.contentType),
+    headersOf(target.headers, key, parsed.clientHeaders, form?.contentType, conditionedBy(target, parsed, sent)),
     removed,
     dropped,
   );
@@ -286,6 +286,8 @@ function removedEdits({ parsed, removed, dropped }: Asking, edits: Edits): Edits
 
 interface Sent {
   readonly body: UpstreamCall['body'];
+  /** As the rules for bodies left it, in the upstream's dialect; null = there is none, or nobody reads it. */
+  readonly members: Members | null;
   readonly modifiers: SentModifiers;
   readonly headers?: Readonly<Record<string, string>>;
   readonly translateResponse?: (answer: unknown) => unknown;
@@ -303,18 +305,23 @@ function bodyOf(target: Target, asking: Asking): Sent | null {
     return written(target, asking, body, passedModifiers(modifiers, body, dialect));
   }
   const { operation, order } = parsed;
-  if (operation === 'realtime') return { body: null, modifiers: passedModifiers(modifiers, null, dialect) };
+  if (operation === 'realtime')
+    return { body: null, members: null, modifiers: passedModifiers(modifiers, null, dialect) };
   if (order !== undefined) {
     const body = order.bodyFor(channel);
+    const members = body === null ? null : ruledBody(target, parsed, { ...body, ...channel.paramOverride });
     return {
-      body: body === null ? null : JSON.stringify(ruledBody(target, parsed, { ...body, ...channel.paramOverride })),
+      body: members === null ? null : JSON.stringify(members),
+      members,
       modifiers: passedModifiers(modifiers, null, dialect),
     };
   }
   if (form !== null) {
     const { body, custom, translateResponse } = customBody(target, form, parsed, dropped);
+    const members = ruledBody(target, parsed, body);
     return {
-      body: JSON.stringify(ruledBody(target, parsed, body)),
+      body: JSON.stringify(members),
+      members,
       modifiers: passedModifiers(modifiers, null, dialect),
       translateResponse,
       custom,
@@ -322,8 +329,10 @@ function bodyOf(target: Target, asking: Asking): Sent | null {
   }
   if (target.translated) {
     const { body, translateResponse } = embeddingsBody(parsed, dialect, model);
+    const members = ruledBody(target, parsed, body);
     return {
-      body: JSON.stringify(ruledBody(target, parsed, body)),
+      body: JSON.stringify(members),
+      members,
       modifiers: passedModifiers(modifiers, null, dialect),
       translateResponse,
     };
@@ -332,29 +341,35 @@ function bodyOf(target: Target, asking: Asking): Sent | null {
   if (target.whole !== undefined)
     return written(target, asking, editedMembers(bodyWithDigits(parsed), edits), modifiers);
   const { json } = parsed;
-  if (json === null) return { body: formBody(parsed, model), modifiers };
+  const isRead = target.headers.override?.isConditional === true;
+  if (json === null)
+    return { body: formBody(parsed, model), members: isRead ? { ...parsed.body, model } : null, modifiers };
   const body = edits.size === 0 ? json.bytes : editMembers(json.text, json.shape, edits);
+  const members = isRead ? editedMembers(exactBody(parsed), edits) : null;
   return operation === 'embeddings' && parsed.body.encoding_format === 'base64'
-    ? { body, modifiers, translateResponse: inBase64 }
-    : { body, modifiers };
+    ? { body, members, modifiers, translateResponse: inBase64 }
+    : { body, members, modifiers };
 }
 
 /** A body as it goes out, after the rules of the channel. @throws AppError of a rule. */
-function ruledBody<Of extends Members>(
-  { bodyRules: rules, place, channel }: Target,
-  parsed: ParsedRequest,
-  body: Of,
-): Of | Members {
+function ruledBody<Of extends Members>(target: Target, parsed: ParsedRequest, body: Of): Of | Members {
+  const { bodyRules: rules, channel } = target;
   if (rules === null) return body;
-  const { operation, model, route } = parsed;
-  const context = {
-    model: place.model,
-    upstream_model: place.model,
-    original_model: model,
-    request_path: route.path,
-  };
-  return applyRules(rules, body, context, { channel, operation });
+  return applyRules(rules, body, ruleContext(target, parsed), { channel, operation: parsed.operation });
 }
+
+const ruleContext = ({ place }: Target, { model, route }: ParsedRequest): RuleContext => ({
+  model: place.model,
+  upstream_model: place.model,
+  original_model: model,
+  request_path: route.path,
+});
+
+/** @returns what conditions of rules for headers read; null = the target has none. */
+const conditionedBy = (target: Target, parsed: ParsedRequest, { members }: Sent): ConditionedRequest | null =>
+  target.headers.override?.isConditional === true
+    ? { body: members ?? {}, context: ruleContext(target, parsed), channel: target.channel }
+    : null;
 
 /** In the provider's own form, where it has one. */
 function written(
@@ -363,14 +378,16 @@ function written(
   body: Members,
   modifiers: SentModifiers,
 ): Sent | null {
-  if (whole === undefined) return { body: JSON.stringify(body), modifiers };
+  if (whole === undefined) return { body: JSON.stringify(body), members: body, modifiers };
   const all = parsed.request.headers.get(betaHeader) ?? '';
   const betas = removed.length === 0 ? all : betasLeft(all, removed, dropped);
   const made = whole(body, { key, betas, dropped });
   if (made === null) return null;
   const { headers } = made;
   const text = JSON.stringify(made.body);
-  return headers === undefined ? { body: text, modifiers } : { body: text, modifiers, headers };
+  return headers === undefined
+    ? { body: text, members: body, modifiers }
+    : { body: text, members: body, modifiers, headers };
 }
 
 function formBody({ form }: ParsedRequest, model: string): UpstreamCall['body'] {
