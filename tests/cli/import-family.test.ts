@@ -389,7 +389,10 @@ test('keys keep their states, types their numbers, settings their meaning', asyn
         key: JSON.stringify([account('a'), account('b')], null, 2),
         channel_info: JSON.stringify({ is_multi_key: true, multi_key_mode: 'turn', multi_key_status_list: null }),
       }),
-      channel(3, { type: 49, name: 'coze', header_override: '{"X":"y"}', remark: 'mine' }),
+      channel(3, {
+        ...{ type: 49, name: 'coze', header_override: '{"X":"y"}', remark: 'mine' },
+        param_override: '{"operations":[{"mode":"pass_headers","value":["Originator"],"keep_origin":true}]}',
+      }),
       channel(4, { type: 101, name: 'strange' }),
       channel(5, { key: 'd1\nd2', channel_info: '{"is_multi_key":true,"multi_key_status_list":{"0":3,"1":2}}' }),
     ],
@@ -420,7 +423,10 @@ test('keys keep their states, types their numbers, settings their meaning', asyn
       status: 1,
     },
     { name: 'c2', keys: ['a', 'b'], setting: { key_mode: 'turn' }, status: 1 },
-    { name: 'coze', keys: ['sk-canary-3'], setting: { header_override: { X: 'y' } }, status: 1 },
+    {
+      ...{ name: 'coze', keys: ['sk-canary-3'], status: 1 },
+      setting: { header_override: { X: 'y', originator: [{ mode: 'copy', from: 'originator' }] } },
+    },
     { name: 'c5', keys: ['d1', 'd2'], setting: { key_mode: 'turn' }, status: 2 },
     {
       name: 'c1_disabled',

@@ -1,6 +1,7 @@
 /** Every column of the family's tables acts after a move, or its loss is named. */
 import { describe, expect, test } from 'vitest';
 import type { SourceRow } from '../../db/import-source.ts';
+import { withHeaderRules } from '../../server/domain/import/header-operations.ts';
 import { familyTables, losses } from '../../server/domain/import/schema.ts';
 
 type Schema = Readonly<Record<string, string>>;
@@ -160,6 +161,82 @@ test('rules and headers that act here are no loss, others are named', () => {
   expect(losses(sourceOf({ channels: [{ header_override: '{"Host":"a"}' }] }), 1)).toMatchObject([
     { what: 'channels.header_override', rows: 1 },
   ]);
+});
+
+const passes = { mode: 'pass_headers', value: ['Originator', 'Session_id'], keep_origin: true };
+const gold = { conditions: [{ path: 'metadata.tier', mode: 'full', value: 'gold' }], logic: 'AND' };
+const setting = (name: string, more: object = {}) => ({ mode: 'set_header', path: name, value: 'v', ...more });
+test.each<[string, readonly object[], object, object, object]>([
+  [
+    'pass',
+    [passes],
+    {},
+    {},
+    { originator: [{ mode: 'copy', from: 'originator' }], session_id: [{ mode: 'copy', from: 'session_id' }] },
+  ],
+  [
+    'are set under conditions, behind those of the channel and after rules on the body',
+    [{ mode: 'delete', path: 'seed' }, setting('X-A', gold), setting('X-A', { value: 7 }), setting('x-empty')],
+    { 'x-a': 'own', 'X-B': '{api_key}', 're:^x-': '', 'X-Empty': '' },
+    { operations: [{ mode: 'delete', path: 'seed' }] },
+    {
+      ...{ 'X-B': '{api_key}', 're:^x-': '' },
+      'x-a': [
+        { mode: 'set', value: 'own' },
+        { mode: 'set', value: 'v', ...gold },
+        { mode: 'set', value: '7' },
+      ],
+      'x-empty': [{ mode: 'set', value: 'v' }],
+    },
+  ],
+  [
+    'are copied and moved, and what none set is removed',
+    [
+      { mode: 'copy_header', from: 'X-One', to: 'X-Two' },
+      { mode: 'move_header', from: 'X-Three', to: 'X-Four', ...gold },
+      { mode: 'delete_header', path: 'X-None' },
+      setting('X-Five', { value: '{client_header:X-Six}' }),
+    ],
+    {},
+    {},
+    {
+      'x-two': [{ mode: 'copy', from: 'x-one' }],
+      'x-four': [{ mode: 'copy', from: 'x-three', ...gold }],
+      'x-five': [{ mode: 'copy', from: 'X-Six' }],
+    },
+  ],
+])('operations by which headers %s become rules for headers', (_what, operations, header_override, body, headers) => {
+  const row = { param_override: JSON.stringify({ operations }), header_override: JSON.stringify(header_override) };
+  const moved = withHeaderRules(row);
+  expect(JSON.parse(String(moved.param_override) || '{}')).toEqual(body);
+  expect(JSON.parse(String(moved.header_override))).toEqual(headers);
+  expect(losses(sourceOf({ channels: [row] }), 1)).toEqual([]);
+});
+
+test.each<[string, readonly object[], object?]>([
+  ['keeps what the channel set', [setting('X-A', { keep_origin: true })], { 'X-A': 'own' }],
+  ['keeps what another set', [setting('X-A'), setting('x-a', { keep_origin: true })]],
+  ['copies what the channel set', [{ mode: 'copy_header', from: 'X-A', to: 'X-B' }], { 'x-a': 'own' }],
+  ['takes away what another set', [setting('X-A'), { mode: 'delete_header', path: 'X-A' }]],
+  ['has a condition on a body that changes later', [setting('X-A', gold), { mode: 'delete', path: 'metadata' }]],
+  ['has a condition that nobody reads here', [setting('X-A', { conditions: { is_retry: true } })]],
+  ['sets words of a list', [setting('anthropic-beta', { value: { a: null } })]],
+  ['sets a header of the connection', [setting('Host')]],
+  ["passes the client's credential", [{ mode: 'pass_headers', value: 'Authorization' }]],
+  ['stands beside a rule that cannot be read', [setting('X-A'), { mode: 'new' }]],
+  ['has no name', [setting(' ')]],
+])('an operation on a header that %s stays as it is, and is named', (_what, operations, header_override = {}) => {
+  const row = { param_override: JSON.stringify({ operations }), header_override: JSON.stringify(header_override) };
+  expect(withHeaderRules(row)).toBe(row);
+  expect(losses(sourceOf({ channels: [row] }), 1)).toMatchObject([{ what: 'channels.param_override.operations' }]);
+});
+
+test('operations of a channel that passed bodies as they were acted on no header, and stay as they are', () => {
+  const row = {
+    param_override: JSON.stringify({ operations: [passes] }),
+    setting: '{"pass_through_body_enabled":true}',
+  };
+  expect(withHeaderRules(row)).toBe(row);
 });
 
 test('the account of a channel of Cloudflare comes along, the fixed user of one of Coze is named', () => {

@@ -8,6 +8,7 @@ import { namesAccountInOther, namesLoseDots, typeOfFamily } from '../../provider
 import { issuerAt } from '../oauth/issuer.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 import { hashSecret } from '../users/service.ts';
+import { withHeaderRules } from './header-operations.ts';
 import { type Family, flagOf, jsonObjectOf, listOf, numberOf, textOf, timeOf } from './source.ts';
 
 /** 1 is in use, and so is what has none; a 0 is served nowhere in the family. */
@@ -197,10 +198,11 @@ function settingOf(row: SourceRow, mode: Keys['mode']): string {
  * @returns the channel, and one more, out of use, with the keys that were; null when nothing here speaks to that provider.
  */
 export function channelRows(
-  row: SourceRow,
+  source: SourceRow,
   family: Family,
   vault: Vault,
 ): readonly [Insertable<ChannelsTable>, ...Insertable<ChannelsTable>[]] | null {
+  const row = withHeaderRules(source);
   const type = typeOfFamily(family, numberOf(row.type));
   if (type === null) return null;
   const keys = keysOf(row);

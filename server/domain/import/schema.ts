@@ -7,6 +7,7 @@ import { isRuleProblem } from '../../contract/channel-rules.ts';
 import { channelSettings, hasUnreadRules } from '../../contract/deferred-changes.ts';
 import { readHeaderOverride } from '../../contract/header-override.ts';
 import { namesAccountInOther, typeOfFamily } from '../../providers/import-names.ts';
+import { withHeaderRules } from './header-operations.ts';
 import { numberOf, textOf } from './source.ts';
 
 export interface Words {
@@ -189,7 +190,7 @@ export const familyTables: readonly FamilyTable[] = [
               '其中有此处不支持的规则，因此都不起作用（已保存，不会发送）',
               'some of these rules cannot be read here, so none of them acts (kept, not sent)',
             ),
-            when: ({ param_override: text }) => hasUnreadRules(textOf(text)),
+            when: (row) => hasUnreadRules(textOf(withHeaderRules(row).param_override)),
           },
         },
       },
