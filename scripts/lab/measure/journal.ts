@@ -36,7 +36,7 @@ interface Server extends Running {
   readonly name: string;
 }
 
-interface Company {
+interface Besides {
   readonly name: string;
   /** @returns what ends it. */
   begin(server: Server): () => Promise<void>;
@@ -51,7 +51,7 @@ const ask = (server: Server, body: string, signal?: AbortSignal): Promise<Respon
   });
 
 /** Streams that each last 30 seconds, begun anew as they end. */
-const streams: Company = {
+const streams: Besides = {
   name: '16 streams',
   begin(server) {
     const over = new AbortController();
@@ -69,7 +69,7 @@ const streams: Company = {
   },
 };
 
-const refusals: Company = {
+const refusals: Besides = {
   name: '10 refusals a second',
   begin(server) {
     const timer = setInterval(() => {
@@ -79,7 +79,7 @@ const refusals: Company = {
   },
 };
 
-const alone: Company = { name: 'alone', begin: () => async () => undefined };
+const alone: Besides = { name: 'alone', begin: () => async () => undefined };
 
 interface Sample {
   readonly requests: number;
@@ -175,18 +175,18 @@ for (const [name, program] of programs) {
 interface Row {
   readonly name: string;
   run(server: Server): Promise<number>;
-  readonly company: Company;
+  readonly besides: Besides;
 }
 const rows: Row[] = [
-  ...[alone, streams, refusals].flatMap((company) =>
+  ...[alone, streams, refusals].flatMap((besides) =>
     [1, 16].map((connections) => ({
-      name: `c=${connections}, ${company.name}`,
+      name: `c=${connections}, ${besides.name}`,
       run: (server: Server) => loadOf(server, connections),
-      company,
+      besides,
     })),
   ),
-  { name: 'one client', run: (server) => readingBalance(server, false), company: alone },
-  { name: 'one client that reads its balance', run: (server) => readingBalance(server, true), company: alone },
+  { name: 'one client', run: (server) => readingBalance(server, false), besides: alone },
+  { name: 'one client that reads its balance', run: (server) => readingBalance(server, true), besides: alone },
 ];
 
 console.log(
@@ -196,9 +196,9 @@ for (const row of rows) {
   const samples = new Map<string, Sample[]>();
   for (let round = 0; round <= rounds; round++)
     for (const server of servers) {
-      const end = row.company.begin(server);
+      const end = row.besides.begin(server);
       // Streams need a moment to be under way.
-      if (row.company !== alone) await Bun.sleep(500);
+      if (row.besides !== alone) await Bun.sleep(500);
       const sample = await measured(server, () => row.run(server));
       await end();
       // The first round warms.
