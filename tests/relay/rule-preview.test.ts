@@ -281,8 +281,12 @@ test.each<[string, object, object]>([
 });
 
 test.each<['AND' | 'OR' | undefined, boolean, boolean, boolean]>([
-  ...[['AND', true, true, true] as const, ['AND', true, false, false] as const, ['AND', false, true, false] as const],
-  ...[['OR', false, false, false] as const, ['OR', true, false, true] as const, ['OR', false, true, true] as const],
+  ['AND', true, true, true],
+  ['AND', true, false, false],
+  ['AND', false, true, false],
+  ['OR', false, false, false],
+  ['OR', true, false, true],
+  ['OR', false, true, true],
   [undefined, false, true, true],
 ])(
   'a header of two conditions joined by %s, of which one is %s and one is %s, is sent: %s',
@@ -357,6 +361,32 @@ test("a header's conditions read the body after the rules on bodies, in the upst
   expect(names.map((name) => Object.hasOwn(previewed.headers, name))).toEqual(expected);
   await send(body);
   expect(names.map((name) => Object.hasOwn(sent()?.headers ?? {}, name))).toEqual(expected);
+});
+
+test('conditions of headers read the fields of a form, with the model that goes up', async () => {
+  const rule = (path: string, value: string) => ({ mode: 'set', value: 'a', conditions: { [path]: value } });
+  await open({
+    ...{ models: 'whisper-1', model_mapping: '{"whisper-1":"whisper-large"}' },
+    setting: JSON.stringify({
+      header_override: {
+        'X-Language': rule('language', 'de'),
+        'X-Other': rule('language', 'fr'),
+        'X-Model': rule('model', 'whisper-large'),
+        'X-Asked': rule('model', 'whisper-1'),
+      },
+    }),
+  });
+  const form = new FormData();
+  form.set('model', 'whisper-1');
+  form.set('language', 'de');
+  form.set('file', new File([new Uint8Array(64)], 'a.mp3', { type: 'audio/mpeg' }));
+  upstream.script((response) => sendJson(response, { text: 'hi' }));
+  const path = '/v1/audio/transcriptions';
+  const headers = { authorization: `Bearer sk-${key}` };
+  const request = new Request(`http://gateway${path}`, { method: 'POST', headers, body: form });
+  expect((await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' })).status).toBe(200);
+  const names = ['x-language', 'x-other', 'x-model', 'x-asked'];
+  expect(names.map((name) => Object.hasOwn(sent()?.headers ?? {}, name))).toEqual([true, false, true, false]);
 });
 
 test('a rule for all channels has conditions for headers too, before those of the channel', async () => {
