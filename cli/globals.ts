@@ -61,7 +61,7 @@ export const nouns: Readonly<Record<string, Pick<Flag, 'zh' | 'en'>>> = {
   'user quota': { zh: '用户额度', en: "a user's quota" },
   alert: { zh: '告警', en: 'alerts for operators' },
   payment: { zh: '在线充值', en: 'online top-up' },
-  schedule: { zh: '账单邮寄', en: 'statements by mail' },
+  schedule: { zh: '账单邮件', en: 'statements by mail' },
   link: { zh: '打开单据的链接', en: 'links that open documents' },
   invoice: { zh: '订单的发票', en: 'invoices of paid orders' },
   redemption: { zh: '兑换码', en: 'redemption codes' },

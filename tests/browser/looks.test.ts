@@ -310,7 +310,7 @@ test('on paper there is the document alone, its head on each sheet, its total on
     };
   });
   expect(styles).toEqual({
-    ...{ heads: 'table-header-group', rows: 'avoid', annex: 'page', due: 'double 3px', ink: 'rgb(255, 255, 255)' },
+    ...{ heads: 'table-header-group', rows: 'avoid', annex: 'page', due: 'double 4px', ink: 'rgb(255, 255, 255)' },
   });
   // A foot of a table would be repeated on each sheet.
   expect(await page.locator('.paper tfoot').count()).toBe(0);

@@ -301,7 +301,7 @@ test('drawings: times, tags, bars, pictures and reasons as the document has them
   await inside.open('midjourney');
   const { submitted, taken, channel, type, drawingId, code, status, progress, image, prompt, reason } = en.tasks;
   expect(await heads()).toEqual([
-    `${image} / ${prompt} / PromptEn`,
+    `${image} / ${prompt}`,
     `${type} / ${drawingId}`,
     `${status} / ${code}`,
     progress,

@@ -56,7 +56,7 @@ test('an invoice says seller, buyer, number, order, way of paying, net, tax and 
   expect(page).toContain('Thanks.');
 });
 
-test('a credit note names the invoice that it corrects, and its amounts are negative', async () => {
+test('a credit note names the invoice that it corrects and how the order was paid, and its amounts are negative', async () => {
   const note: Invoice = {
     ...{ ...invoice, kind: 'credit_note', number: 'CN-2026-000001', corrects: invoice.number },
     ...{ gross: -2300, net: -1933, tax: -367, quota: -1_000_000 },
@@ -64,7 +64,7 @@ test('a credit note names the invoice that it corrects, and its amounts are nega
   const page = text(await onPaper({ invoice: note }));
   expect(page).toContain('红字发票');
   expect(page).toContain('更正 INV-2026-000012');
-  expect(page).toContain('扣回账户额度 $2.00');
+  expect(page).toContain('扣回账户额度 $2.00 原订单支付方式：支付宝 -23.00 CNY');
   expect(page).toContain('不含税 -19.33 CNY VAT 19% -3.67 CNY 合计（已退） -23.00 CNY');
 });
 
@@ -87,14 +87,19 @@ test('a statement has each model once, the dearest first, what was given back ap
 
 test('a statement of a site that was paid before names no tax and says that it is no invoice', async () => {
   const page = text(await onPaper({ statement }));
+  expect(page).toContain('月度账单');
+  expect(page).not.toContain('付款附言');
   expect(page).toContain('本账单不是发票。');
   for (const word of ['VAT', '不含税', '应付金额']) expect(page).not.toContain(word);
 });
 
-test('a statement of a site that bills afterwards names seller, buyer, tax and the amount due', async () => {
+test('a statement of a site that bills afterwards is called a bill, and names seller, buyer, what a payment refers to, tax and the amount due', async () => {
   const page = text(await onPaper({ statement: { ...statement, bill } }));
   expect(page).toContain('开票方 Acme Ltd.');
   expect(page).toContain('购买方 Müller & Söhne GmbH Weg 1');
+  expect(page).toContain('付款账单');
+  expect(page).not.toContain('月度账单');
+  expect(page).toContain('付款附言 2026-11-user-7');
   expect(page).toContain('账户 用户 mira');
   expect(page).toContain('不含税 $1.28 VAT 19% $0.24 应付金额 $1.52');
   expect(page).not.toContain('本账单不是发票。');

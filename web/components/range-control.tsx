@@ -3,7 +3,7 @@ import type { TFunction } from 'i18next';
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { minuteTime } from '../lib/format.ts';
-import { useNarrow } from '../lib/narrow.ts';
+import { useNarrow, useTablet } from '../lib/narrow.ts';
 import { type DefaultRange, type Range, rangeIn, rangeQuery, spans, zoneName } from '../lib/range.ts';
 import { type Url, useUrl } from '../lib/url.ts';
 import { PanelWaiting, Popover } from './popover.tsx';
@@ -51,12 +51,15 @@ export function RangeControl({ initial, all = false }: RangeControlProps) {
     if (span !== 'custom') goTo(url, { span, from: 0, to: 0 }, initial);
   };
   const custom = range.span === 'custom';
+  // Beside both ends written out a row of spans would leave no room for the filters.
+  const tablet = useTablet();
+  const folded = narrow || (tablet && custom);
   const hasBothEnds = custom && range.from !== 0 && range.to !== 0;
   return (
     <span
       className={`flex max-w-full items-center gap-2 ${hasBothEnds ? 'sm:flex-wrap max-sm:basis-full' : custom ? 'sm:flex-wrap' : 'flex-wrap'}`}
     >
-      {narrow ? (
+      {folded ? (
         <Select<Range['span']>
           className="button min-w-0 font-normal"
           label={t('range.label')}
@@ -71,7 +74,7 @@ export function RangeControl({ initial, all = false }: RangeControlProps) {
         buttonClass={`button ${custom ? 'border-accent text-accent-text' : ''}`}
         anchor="bottom start"
         className="w-72 p-3"
-        button={custom && !narrow ? ends(t, range) : t('range.custom')}
+        button={custom && !folded ? ends(t, range) : t('range.custom')}
       >
         {(close) => (
           <Suspense fallback={<PanelWaiting className="h-80" />}>

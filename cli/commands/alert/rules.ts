@@ -99,15 +99,15 @@ export const rules: CommandRun = async (context, flags, argument) => {
   if (preview.past === 'now')
     context.output.note(
       context.say(
-        '该规则依据的状态不保存，只能显示现在。',
-        'What this rule looks at is not kept: this is what it says now.',
+        '该规则不保留历史记录，只显示现在的告警。',
+        'No history is kept for this rule: this is what it would send now.',
       ),
     );
   if (preview.coarse_until > 0)
     context.output.note(
       context.say(
-        `${isoTime(preview.coarse_until)} 之前按小时计算`,
-        `before ${isoTime(preview.coarse_until)} hours were counted`,
+        `${isoTime(preview.coarse_until)} 之前按小时统计`,
+        `counted by the hour until ${isoTime(preview.coarse_until)}`,
       ),
     );
   context.output.list(

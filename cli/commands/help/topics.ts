@@ -243,7 +243,7 @@ export const topics: readonly (Words & { readonly name: string })[] = [
   额度：500000 或 5usd；expires：never、日期，或 30d（自创建时起算）。
   没有密码的新用户不能用密码登录；用户的 quota 只是新用户的起始余额；
   codes 按 name 补足到 count 个，或以 code 给出兑换码本身。
-  schedules 是定时邮寄的账单；单据链接不在文件中（只有拿到链接的人知道）。
+  schedules 是定时发送的账单邮件；单据链接不在文件中（只有拿到链接的人知道）。
   访问令牌：diff 只需读取范围，apply 需要文件各部分的范围。`,
     en: `Declarative files
 

@@ -5,7 +5,7 @@ import { verbRows } from '../../resource.ts';
 const { list, enable, disable, rm } = verbRows(
   {
     name: 'schedule',
-    zh: '账单邮寄',
+    zh: '账单邮件',
     en: 'statements by mail',
     one: 'statement by mail',
     argument: ['<id>', '<id...>'],
@@ -21,7 +21,7 @@ export const scheduleRows: readonly CommandRow[] = [
   list,
   {
     name: 'schedule create',
-    zh: '每月或每周邮寄一份账单',
+    zh: '每月或每周用邮件发送一份账单',
     en: 'mail a statement each month or week',
     flags: [
       {

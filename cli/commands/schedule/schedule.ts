@@ -38,7 +38,7 @@ const setPaused = (paused: boolean): CommandRun =>
 
 export const enable = setPaused(false);
 export const disable = setPaused(true);
-export const rm = removal('statement.delete_schedule', named, ['邮寄', 'statement by mail']);
+export const rm = removal('statement.delete_schedule', named, ['账单邮件', 'statement by mail']);
 
 /** @throws AppError usage */
 function everyOf(written: string | undefined): ScheduleEvery | undefined {

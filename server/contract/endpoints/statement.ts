@@ -51,7 +51,7 @@ export const statementEndpoints = [
     /** Those to the caller, and those that he made. `all` = of everybody, for administrators. */
     input: z.object({ all: toggle }),
     output: z.array(scheduleShape),
-    summary: { zh: '定时邮寄的账单', en: 'Statements by mail' },
+    summary: { zh: '定时发送的账单邮件', en: 'Statements by mail' },
   }),
   endpoint({
     id: 'statement.schedule',
@@ -61,7 +61,7 @@ export const statementEndpoints = [
     /** Whose statement as `statement.get` takes it. `to`: user who gets it, and `email`: another address, for administrators. */
     input: z.object({ ...whose, every: oneOf(scheduleEvery), to: number, email: text }),
     output: z.object({ id: z.int() }),
-    summary: { zh: '定时邮寄账单', en: 'Mail a statement each month or week' },
+    summary: { zh: '定时用邮件发送账单', en: 'Mail a statement each month or week' },
   }),
   endpoint({
     id: 'statement.edit_schedule',
@@ -71,7 +71,7 @@ export const statementEndpoints = [
     /** What is absent stays. What was not sent while it was paused is not sent later. */
     input: z.object({ id, paused: toggle, every: oneOf(scheduleEvery), email: text }),
     output: z.unknown(),
-    summary: { zh: '修改或暂停邮寄', en: 'Change, pause or resume a statement by mail' },
+    summary: { zh: '修改或暂停账单邮件', en: 'Change, pause or resume a statement by mail' },
   }),
   endpoint({
     id: 'statement.delete_schedule',
@@ -80,6 +80,6 @@ export const statementEndpoints = [
     access: 'user',
     input: z.object({ id }),
     output: z.unknown(),
-    summary: { zh: '停止邮寄', en: 'Delete a statement by mail' },
+    summary: { zh: '停止账单邮件', en: 'Delete a statement by mail' },
   }),
 ] as const;

@@ -9,6 +9,7 @@ import { escapeHtml, type Mail } from '../notifications/mailer.ts';
 
 const words = {
   title: { zh: '月度账单', en: 'Statement' },
+  bill: { zh: '付款账单', en: 'Bill' },
   model: { zh: '模型', en: 'Model' },
   requests: { zh: '请求数', en: 'Requests' },
   amount: { zh: '金额', en: 'Amount' },
@@ -36,6 +37,7 @@ export function statementMail(to: string, statement: Statement, link: string, la
     const weight = bold ? ';font-weight:bold' : '';
     return `<tr><td style="${cell}${weight}">${first}</td>${others.map((one) => `<td style="${right}${weight}">${one}</td>`).join('')}</tr>`;
   };
+  const title = say(bill === null ? 'title' : 'bill');
   const period = periodName(statement.month, language);
   const rows = modelsOf(lines).map((model) =>
     row([`${model.model}${model.refund ? say('refund') : ''}`, String(model.requests), money(model.quota)]),
@@ -46,7 +48,7 @@ export function statementMail(to: string, statement: Statement, link: string, la
   const open = link === '' ? '' : `<p><a href="${address}">${escapeHtml(say('open'))}</a><br>${address}</p>`;
   return {
     to,
-    subject: safeLine(`${site}: ${say('title')} ${period}, ${name}`),
-    html: `<p>${escapeHtml(`${site} · ${say('title')} · ${period} · ${name}`)}</p>${table}${open}`,
+    subject: safeLine(`${site}: ${title} ${period}, ${name}`),
+    html: `<p>${escapeHtml(`${site} · ${title} · ${period} · ${name}`)}</p>${table}${open}`,
   };
 }

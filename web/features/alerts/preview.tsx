@@ -15,19 +15,20 @@ export interface PreviewProps {
   readonly tried: Readonly<Record<string, string>>;
 }
 
-const shown = 3;
-/** Longer texts may not fit their three lines. */
-const uncut = 130;
+/** So that the column is about as high as the rule beside it. */
+const shown = 1;
+/** Longer texts may not fit their two lines. */
+const uncut = 85;
 
 /** How often, on each of the seven days; the height of a bar has four steps. */
 function Days({ counts }: { readonly counts: readonly number[] }) {
   return (
-    <span aria-hidden="true" className="flex h-6 items-end gap-1">
+    <span aria-hidden="true" className="flex h-5 items-end gap-1 pb-[5px]">
       {counts.map((count, day) => (
         <span
           // biome-ignore lint/suspicious/noArrayIndexKey: each stands for its day
           key={day}
-          className={`w-3 rounded-[2px] ${count === 0 ? 'h-[3px] bg-line-control' : `bg-warning ${['h-[9px]', 'h-[14px]', 'h-[19px]', 'h-6'][Math.min(count, 4) - 1]}`}`}
+          className={`w-3 rounded-[2px] ${count === 0 ? 'h-[3px] bg-line-control' : `bg-warning ${['h-[6px]', 'h-[9px]', 'h-[12px]', 'h-[15px]'][Math.min(count, 4) - 1]}`}`}
         />
       ))}
     </span>
@@ -97,7 +98,7 @@ export function Preview({ rule, tried }: PreviewProps) {
           {(all ? alerts : alerts.slice(0, shown)).map(({ at, subject, text }) => (
             <li
               key={`${at} ${subject}`}
-              className={`mt-1 border-t border-line pt-1 break-words ${all ? '' : 'line-clamp-3'}`}
+              className={`mt-1 border-t border-line pt-1 break-words ${all ? '' : 'line-clamp-2'}`}
             >
               {past === 'now' ? null : (
                 <>

@@ -113,6 +113,14 @@ export function AlertRulesPage() {
         <p className="mb-3 text-ink-2">
           {t('alertRules.about', { count: Number(rules[0]?.values[repeatName] ?? 24) })}
         </p>
+        {list.data?.targets.length === 0 ? (
+          <p className="mb-3 rounded-1 border-l-2 border-warning-solid bg-warning-soft px-3 py-2 text-warning">
+            {t('alertRules.nobody')}{' '}
+            <Link href="/setting?tab=operation#alertTargets" className="underline">
+              {t('alertRules.addRecipients')}
+            </Link>
+          </p>
+        ) : null}
         {list.failure === null ? null : <FailureNote failure={list.failure} />}
         {list.data === undefined ? (
           list.failure === null ? (

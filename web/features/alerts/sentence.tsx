@@ -11,6 +11,7 @@ import {
 } from '../../../server/contract/alert-rules.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { optionRow } from '../../../server/contract/options.ts';
+import { Select } from '../../components/select.tsx';
 import { currentLanguage } from '../../lib/i18n.ts';
 import type { AlertRule, AlertRules } from './rule.ts';
 
@@ -31,11 +32,15 @@ function Value({ name, value, onChange }: ValueProps) {
   const words = textIn(label, language);
   if (kind.choices !== undefined)
     return (
-      <select className={shape} aria-label={words} value={value} onChange={(event) => onChange(event.target.value)}>
-        {kind.choices.map((one) => (
-          <option key={one}>{one}</option>
-        ))}
-      </select>
+      <span className="inline-block align-middle leading-5">
+        <Select
+          className={shape}
+          label={words}
+          value={value}
+          options={kind.choices.map((one) => [one, one] as const)}
+          onChange={onChange}
+        />
+      </span>
     );
   const issue = ruleValueIssue(name, value.trim());
   return (
@@ -88,7 +93,7 @@ export function RuleSentence({ rule, targets, drafts, onChange }: RuleSentencePr
         />
       );
     return (
-      <span key={before} className={targets.length === 0 ? 'text-warning' : 'font-medium'}>
+      <span key={before} className={targets.length === 0 ? 'text-ink-3' : 'font-medium'}>
         {targets.length === 0 ? t('alertRules.noTargets') : targets.join(language === 'zh' ? '、' : ', ')}
       </span>
     );

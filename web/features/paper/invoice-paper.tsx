@@ -30,7 +30,7 @@ export function InvoicePaper({ invoice }: { readonly invoice: Invoice }) {
         [t('paper.order'), invoice.trade_no],
       ]}
     >
-      <table>
+      <table className="paper-amounts">
         <caption className="sr-only">{t(isNote ? 'paper.creditNote' : 'paper.invoice')}</caption>
         <thead>
           <tr>
@@ -44,7 +44,7 @@ export function InvoicePaper({ invoice }: { readonly invoice: Invoice }) {
           <tr>
             <td>
               {t(isNote ? 'paper.creditTaken' : 'paper.credit', { credit })}
-              <span className="paper-small">{t('paper.paidBy', { method: methodName(t, invoice.method) })}</span>
+              <span className="paper-small">{t(isNote ? 'paper.wasPaidBy' : 'paper.paidBy', { method: methodName(t, invoice.method) })}</span>
             </td>
             <td className="number">{money(invoice.gross)}</td>
           </tr>

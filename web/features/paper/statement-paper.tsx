@@ -72,7 +72,7 @@ export function StatementPaper({ statement }: { readonly statement: Statement })
   );
   return (
     <Paper
-      title={t('paper.statement')}
+      title={t(bill === null ? 'paper.statement' : 'paper.bill')}
       name={`${periodName(statement.month, i18n.language)} · ${statement.name} · ${bill?.seller.name ?? statement.site}`}
       from={
         <PartyBlock
@@ -89,6 +89,8 @@ export function StatementPaper({ statement }: { readonly statement: Statement })
         />
       }
       facts={[
+        // What a payment names, so that it can be told whose and for when it is.
+        ...(bill === null ? [] : [[t('paper.reference'), `${statement.month}-${statement.of}-${statement.id}`] as const]),
         [t('paper.month'), periodName(statement.month, i18n.language)],
         [t('paper.period'), range === null ? '' : `${dayAt(range.from)} – ${dayAt(range.to)} (UTC)`],
         ...(bill === null || bill.buyer.name === '' ? [] : [[t('paper.account'), whose] as const]),
@@ -120,7 +122,7 @@ export function StatementPaper({ statement }: { readonly statement: Statement })
         <p className="paper-note">{t('paper.noInvoice')}</p>
       ) : (
         <>
-          <table className="paper-bill">
+          <table className="paper-amounts paper-bill">
             <caption className="sr-only">{t('paper.due')}</caption>
             <Sums
               span={1}

@@ -52,7 +52,7 @@ export function DrawingsPage() {
   const columns = (admin: boolean): readonly Column<Drawing>[] => [
     {
       id: 'prompt',
-      header: `${t('tasks.image')} / ${t('tasks.prompt')} / PromptEn`,
+      header: `${t('tasks.image')} / ${t('tasks.prompt')}`,
       key: true,
       lead: true,
       cell: (row) => (

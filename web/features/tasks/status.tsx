@@ -117,11 +117,11 @@ export function Ring({ text, failed }: { readonly text: string; readonly failed:
           cx="18"
           cy="18"
           r="16"
-          fill="none"
+          fill={Number(share) === 100 ? 'currentColor' : 'none'}
           strokeWidth="4"
           pathLength={100}
           strokeDasharray={`${share} 100`}
-          className={failed ? 'stroke-warning' : 'stroke-accent'}
+          className={failed ? 'stroke-warning text-warning' : 'stroke-accent text-accent'}
         />
       </svg>
       {share}%
