@@ -126,7 +126,7 @@ test('the board shows every channel and survives a resize', async () => {
   await terminal.until('/31');
   terminal.resize(40, 10);
   expect(await terminal.exited()).toBe(0);
-  expect(terminal.text().match(/copy \d+ +ok/g)?.length ?? 0).toBeGreaterThan(20);
+  expect(terminal.text().match(/copy \d+ +\S ok/g)?.length ?? 0).toBeGreaterThan(20);
   expect(terminal.raw()).not.toContain('canary');
   await terminal.restored();
 });
