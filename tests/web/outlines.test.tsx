@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectGolden } from '../support/golden-file.ts';
-import { failures, frames, sheets, views } from './views.ts';
+import { failures, frames, missing, sheets, views } from './views.ts';
 import { endVisits, startVisits, unanswered, visit } from './visit.tsx';
 
 beforeAll(startVisits);
@@ -25,6 +25,16 @@ test('failures', async () => {
   for (const [name, view] of Object.entries(failures))
     lines.push(`# ${name}`, ...(await visit(view)).outline().map((line) => `  ${line}`));
   expectGolden('tests/web/outlines/failures.txt', lines);
+});
+
+test('what does not exist is said by the page, with the way to the others and nothing to try again', async () => {
+  const lines: string[] = [];
+  for (const [name, view] of Object.entries(missing)) {
+    const outline = (await visit(view)).outline();
+    expect([name, outline.filter((line) => /data-failure|Try again/.test(line))]).toEqual([name, []]);
+    lines.push(`# ${name}`, ...outline.map((line) => `  ${line}`));
+  }
+  expectGolden('tests/web/outlines/missing.txt', lines);
 });
 
 test('each link leads to a page', async () => {

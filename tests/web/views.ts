@@ -196,3 +196,12 @@ export const failures = {
   playground: view('/playground', mira, failing),
   home: view('/', null, failing),
 } as const satisfies Record<string, VisitOptions>;
+
+const unknown = { answers: filled, refusal: 'The user does not exist', refusalCode: 'user_unknown' };
+/** Where what the address names is not there. */
+export const missing = {
+  user: view('/user/999', root, unknown),
+  'user-edit': view('/user/edit/999', root, unknown),
+  'channel-edit': view('/channel/edit/999', root),
+  model: view('/pricing/no-such-model', root),
+} as const satisfies Record<string, VisitOptions>;

@@ -26,6 +26,8 @@ export interface VisitOptions {
   readonly width?: number;
   /** Instead of an answer, for reading and changing alike. */
   readonly refusal?: string;
+  /** Why, as the server calls it. */
+  readonly refusalCode?: string;
   /** Reading is answered all the same. */
   readonly changesOnly?: boolean;
 }
@@ -139,7 +141,7 @@ function answer(address: string, init: RequestInit, options: VisitOptions): Resp
         ? undefined
         : {
             message: options.refusal,
-            code: 'refused',
+            code: options.refusalCode ?? 'refused',
             but: ['status.get', 'user.self'],
             changesOnly: options.changesOnly,
           },

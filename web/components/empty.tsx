@@ -32,8 +32,8 @@ export function Command({ text }: { readonly text: string }) {
 
 export function Empty({ text, command, children }: EmptyProps) {
   return (
-    <div className="grid justify-items-start gap-3">
-      <p>{text}</p>
+    <div className="mx-auto grid max-w-xl justify-items-center gap-4 py-[8vh] text-center">
+      <p className="text-ink-1">{text}</p>
       {children}
       {command === undefined ? null : <Command text={command} />}
     </div>

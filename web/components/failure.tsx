@@ -2,6 +2,7 @@
 import { QueryErrorResetBoundary, useQueryClient } from '@tanstack/react-query';
 import { Component, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { isMissing } from '../lib/api.ts';
 import { canReload, isCodeMissing, reloadPage } from '../lib/code-error.ts';
 import { dateTime } from '../lib/format.ts';
 import type { Failure } from '../lib/read.ts';
@@ -38,9 +39,11 @@ export function FailureNote({ failure: { error, lastGoodAt, retry }, title }: Fa
           </span>
         )}
       </p>
-      <button type="button" className="button" onClick={retryAll}>
-        {t('app.retry')}
-      </button>
+      {isMissing(error) ? null : (
+        <button type="button" className="button" onClick={retryAll}>
+          {t('app.retry')}
+        </button>
+      )}
     </div>
   );
 }
@@ -64,6 +67,13 @@ function Broken({ error }: { readonly error: unknown }) {
 
 interface ErrorBoundaryProps {
   readonly onRetry: () => void;
+  readonly missing: BoundaryProps['missing'];
+  readonly children: ReactNode;
+}
+
+export interface BoundaryProps {
+  /** Stands where what the address names does not exist. @param text the server's words. */
+  readonly missing?: ((text: string) => ReactNode) | undefined;
   readonly children: ReactNode;
 }
 
@@ -90,6 +100,7 @@ class ErrorBoundary extends Component<ErrorBoundaryProps, Caught> {
     if (reloading) return <Waiting />;
     // What a read threw has a status; anything else is a fault of the page.
     if (!(error instanceof Error) || !('status' in error)) return <Broken error={error} />;
+    if (this.props.missing !== undefined && isMissing(error)) return this.props.missing(error.message);
     const retry = () => {
       this.props.onRetry();
       this.setState({ error: null, reloading: false });
@@ -103,8 +114,12 @@ class ErrorBoundary extends Component<ErrorBoundaryProps, Caught> {
 }
 
 /** Stands in for its contents when they cannot be shown; what is around it stays. */
-export const Boundary = ({ children }: { readonly children: ReactNode }) => (
+export const Boundary = ({ missing, children }: BoundaryProps) => (
   <QueryErrorResetBoundary>
-    {({ reset }) => <ErrorBoundary onRetry={reset}>{children}</ErrorBoundary>}
+    {({ reset }) => (
+      <ErrorBoundary onRetry={reset} missing={missing}>
+        {children}
+      </ErrorBoundary>
+    )}
   </QueryErrorResetBoundary>
 );

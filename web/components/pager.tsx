@@ -1,5 +1,6 @@
 /** Back and forth through the pages of a list, and how long they are. */
 import { useTranslation } from 'react-i18next';
+import { grouped } from '../lib/format.ts';
 import { useUrl } from '../lib/url.ts';
 import { Select } from './select.tsx';
 
@@ -50,7 +51,11 @@ export function Pager({ page, size, total, count = 0, onPage, onSize, loaded }: 
             to: (page - 1) * size + count,
             total: `${(page - 1) * size + count}${isLast ? '' : '+'}`,
           })
-        : t('app.range', { from: Math.min(total, (page - 1) * size + 1), to: Math.min(page * size, total), total });
+        : t('app.range', {
+            from: Math.min(total, (page - 1) * size + 1),
+            to: Math.min(page * size, total),
+            total: grouped(total),
+          });
   return (
     <div className="flex items-center gap-2 px-5 py-2.5">
       {size === null ? (

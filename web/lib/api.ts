@@ -29,6 +29,11 @@ export class ApiError extends Error {
 export const isAnswered = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.code !== 'network' && error.code !== 'http';
 
+const missing: ReadonlySet<string> = new Set(['not_found', 'user_unknown']);
+
+/** What was asked for does not exist: asking again changes nothing. */
+export const isMissing = (error: unknown): error is ApiError => error instanceof ApiError && missing.has(error.code);
+
 const worded = new Set([401, 403, 404, 405, 429, 502, 503, 504]);
 
 /** What a status means where the response has no message. */

@@ -3,12 +3,15 @@ import { type Query, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
 import { FailureNote } from '../components/failure.tsx';
+import { isMissing } from '../lib/api.ts';
 
 /** Lists show their own failures; so does a part of the page that has no data. */
 const needsNote = (query: Query): boolean =>
   query.state.status === 'error' &&
   query.observers.length > 0 &&
   query.meta?.shownBy !== 'list' &&
+  // The page itself says that what its address names does not exist.
+  !isMissing(query.state.error) &&
   !(query.meta?.shownBy === 'piece' && query.state.data === undefined);
 
 /** A list says it already, and its button tries everything again. */

@@ -92,7 +92,7 @@ export function Sidebar({ user, status, collapsed, onFold, onGo, onLogout }: Sid
     if (unreadable) toast.error(t('chat.parseFailed'));
   }, [unreadable, t]);
   return (
-    <nav aria-label={t('app.menu')} className="flex h-full flex-col overflow-y-auto px-2 pb-2">
+    <nav aria-label={t('app.menu')} className="flex h-full flex-col px-2 pb-2">
       <Link
         href="/"
         onClick={onGo}
@@ -102,36 +102,39 @@ export function Sidebar({ user, status, collapsed, onFold, onGo, onLogout }: Sid
         <img src={fileAddress(status?.logo || '/logo.svg')} alt="" className="size-5" />
         <span className={collapsed ? 'sr-only' : 'truncate'}>{status?.system_name}</span>
       </Link>
-      {navGroups.map((group) => {
-        const inside = items.filter((item) => item.group === group);
-        if (inside.length === 0) return null;
-        return (
-          <div key={group}>
-            <Heading label={t(group)} collapsed={collapsed} />
-            {inside.map(({ to, icon, label }) => (
-              <Item
-                key={to}
-                {...{ to, icon, collapsed, onGo }}
-                label={t(label)}
-                count={to === '/channel' ? trouble : undefined}
-                countLabel={t('nav.autoDisabled')}
-              />
-            ))}
-            {group === 'nav.use'
-              ? chats?.map(({ name }, index) => (
-                  <Item key={name} to={`/chat/${index}`} icon="chat" label={name} collapsed={collapsed} onGo={onGo} />
-                ))
-              : null}
-          </div>
-        );
-      })}
-      <div className="xl:hidden">
-        <Heading label={t('nav.site')} collapsed={collapsed} />
-        <Item to="/" icon="home" label={t('nav.home')} collapsed={collapsed} onGo={onGo} />
-        {docs === null ? null : <DocsItem href={docs} collapsed={collapsed} />}
-        <Item to="/about" icon="help" label={t('nav.about')} collapsed={collapsed} onGo={onGo} />
+      {/* However low the window is, what folds it and the account stay in sight. */}
+      <div className="-mx-2 min-h-0 flex-1 overflow-y-auto px-2">
+        {navGroups.map((group) => {
+          const inside = items.filter((item) => item.group === group);
+          if (inside.length === 0) return null;
+          return (
+            <div key={group}>
+              <Heading label={t(group)} collapsed={collapsed} />
+              {inside.map(({ to, icon, label }) => (
+                <Item
+                  key={to}
+                  {...{ to, icon, collapsed, onGo }}
+                  label={t(label)}
+                  count={to === '/channel' ? trouble : undefined}
+                  countLabel={t('nav.autoDisabled')}
+                />
+              ))}
+              {group === 'nav.use'
+                ? chats?.map(({ name }, index) => (
+                    <Item key={name} to={`/chat/${index}`} icon="chat" label={name} collapsed={collapsed} onGo={onGo} />
+                  ))
+                : null}
+            </div>
+          );
+        })}
+        <div className="xl:hidden">
+          <Heading label={t('nav.site')} collapsed={collapsed} />
+          <Item to="/" icon="home" label={t('nav.home')} collapsed={collapsed} onGo={onGo} />
+          {docs === null ? null : <DocsItem href={docs} collapsed={collapsed} />}
+          <Item to="/about" icon="help" label={t('nav.about')} collapsed={collapsed} onGo={onGo} />
+        </div>
       </div>
-      <div className="mt-auto grid gap-1 pt-4">
+      <div className="grid flex-none gap-1 pt-2">
         <button
           type="button"
           className={`button button-ghost max-sm:hidden ${collapsed ? 'px-0' : 'justify-start px-2'}`}

@@ -1,4 +1,4 @@
-/** Short news at the top, where they cover no button of a form; they follow the theme like everything that floats. */
+/** Short news below the top bar, where they cover no button of a form; they follow the theme like everything that floats. */
 import { useTranslation } from 'react-i18next';
 import { Toaster } from 'sonner';
 
@@ -17,6 +17,8 @@ export function Toasts() {
   return (
     <Toaster
       position="top-center"
+      offset={{ top: 56 }}
+      mobileOffset={{ top: 56 }}
       visibleToasts={3}
       closeButton
       containerAriaLabel={t('app.toasts')}

@@ -60,6 +60,8 @@ export interface DataTableProps<Row extends { readonly id: number }> {
   readonly storeKey?: string;
   /** Which of the reader's saved filters belong here. */
   readonly place?: FilterPlace;
+  /** There is nothing that could be narrowed or laid out otherwise: once that is known, the bar above has no use. */
+  readonly blank?: boolean;
   /** Filters, at the left of the bar above. */
   readonly bar?: ReactNode;
   /** Between the bar and the rows. */
@@ -86,6 +88,7 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
     selection,
     storeKey = '',
     place,
+    blank = false,
     bar,
     header,
     sidebar,
@@ -118,7 +121,9 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
   const sheet =
     rows.length === 0 ? (
       list.failure === null ? (
-        <div className="border-t border-line px-5 py-8 text-ink-2">{list.pending ? <Waiting /> : empty}</div>
+        <div className={`px-5 py-8 text-ink-2 ${blank || bar === undefined ? '' : 'border-t border-line'}`}>
+          {list.pending ? <Waiting /> : empty}
+        </div>
       ) : null
     ) : (
       <Scrolls
@@ -154,7 +159,9 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
 
   return (
     <>
-      <Bar {...{ columns, storeKey, preferences, place, bar }} />
+      {blank && !list.pending && list.failure === null ? null : (
+        <Bar {...{ columns, storeKey, preferences, place, bar }} />
+      )}
       {list.failure === null ? null : (
         <div className="border-t border-line px-5 py-3">
           <FailureNote failure={list.failure} />

@@ -11,9 +11,10 @@ import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
+import { useNarrow } from '../../lib/narrow.ts';
 import { useList, useOptionalRead } from '../../lib/read.ts';
 import { useUrl } from '../../lib/url.ts';
-import { placeOf } from './change-words.ts';
+import { changeText } from './change-words.ts';
 import { EntrySheet } from './entry-sheet.tsx';
 
 /** What the ids of calls begin with. */
@@ -36,6 +37,7 @@ export function AuditPage() {
   const pageState = usePageState();
   const { page, size } = pageState;
   const range = useRange('all');
+  const narrow = useNarrow();
   const area = areas.find((name) => name === url.get('area'));
   const [actor, target] = [url.get('by'), url.get('target')];
   const filter = { action: area === undefined ? '' : `${area}.`, actor, target, from: range.from, to: range.to };
@@ -76,12 +78,14 @@ export function AuditPage() {
       id: 'changes',
       header: t('audit.changes'),
       key: true,
-      cell: ({ changes: [first, ...more], changes_left: left }) =>
+      cell: ({ target, changes: [first, ...more], changes_left: left }) =>
         first === undefined ? (
-          <span className="text-ink-3">–</span>
+          narrow ? null : (
+            <span className="text-ink-3">–</span>
+          )
         ) : (
-          <span className="row-name">
-            {placeOf(t, first)}
+          <span className="row-name" title={changeText(t, first, target)}>
+            {changeText(t, first, target)}
             {more.length + left === 0 ? null : <span className="text-ink-3">{` +${more.length + left}`}</span>}
           </span>
         ),
@@ -131,7 +135,7 @@ export function AuditPage() {
             ]}
           />
         }
-        empty={<Empty text={t('audit.none')} command="gateway audit list" />}
+        empty={<Empty text={t('audit.none')} />}
       />
     </ListPage>
   );

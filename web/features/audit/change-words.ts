@@ -2,6 +2,9 @@
 import type { TFunction } from 'i18next';
 import type { AuditChange } from '../../../server/contract/entities.ts';
 
+/** Longer values are read when the row is opened. */
+const longest = 80;
+
 /** @param whose the thing's own name, where the reader has to know which of several it is. */
 export function placeOf(t: TFunction, { kind, id, field, member }: AuditChange, whose = true): string {
   const thing = kind === 'option' ? id : whose ? t(`audit.kind.${kind}`, { id }) : '';
@@ -34,4 +37,13 @@ export function shownValue(t: TFunction, value: string | null, member: string | 
   if (value === null) return t('audit.absent');
   if (value === '') return t('audit.empty');
   return member !== null && /^".*"$/s.test(value) ? String(JSON.parse(value)) : value;
+}
+
+/** A change in one line: what it is of, unless that is what the row names anyway, and its values where these are short. */
+export function changeText(t: TFunction, change: AuditChange, target: string): string {
+  const place = placeOf(t, change);
+  const said = place === target ? '' : place;
+  if (change.hidden || listChange(change) !== null) return said || place;
+  const values = [change.before, change.after].map((value) => shownValue(t, value, change.member)).join(' → ');
+  return values.length > longest ? said || place : said === '' ? values : `${said}: ${values}`;
 }

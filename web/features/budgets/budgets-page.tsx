@@ -86,6 +86,7 @@ export function BudgetsPage() {
         columns={columns}
         list={list}
         storeKey="budgets-table-columns"
+        blank={holder === undefined && list.data?.length === 0}
         onOpen={(budget) => setOpen({ kind: 'edit', budget })}
         bar={
           <FilterBar
@@ -98,7 +99,13 @@ export function BudgetsPage() {
             ]}
           />
         }
-        empty={<Empty text={t('budgets.empty')} command="gateway budget set" />}
+        empty={
+          <Empty text={t('budgets.empty')} command="gateway budget set --site --window month --amount 1000usd">
+            <button type="button" className="button" onClick={() => setOpen({ kind: 'new' })}>
+              {t('budgets.add')}
+            </button>
+          </Empty>
+        }
       />
     </ListPage>
   );

@@ -1,5 +1,4 @@
 /** What opens over the list of channels: the drawers of a channel, of a tag and of a test, and the question before deleting. */
-import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { useLocation } from 'wouter';
@@ -28,26 +27,19 @@ export interface ChannelDialogsProps {
   readonly onRemove: (channel: Channel | null) => void;
 }
 
-/** The channel whose address is open; undefined = none. */
-function useEdited(all: readonly Channel[] | undefined): Channel | undefined {
-  const { t } = useTranslation();
-  const [path, navigate] = useLocation();
-  const editing = /^\/channel\/edit\/(\d+)$/.exec(path)?.[1];
-  const edited = editing === undefined ? undefined : all?.find(({ id }) => id === Number(editing));
-  const lost = editing !== undefined && all !== undefined && edited === undefined;
-  useEffect(() => {
-    if (!lost) return;
-    toast.error(t('channels.lost'));
-    navigate('/channel');
-  }, [lost, t, navigate]);
-  return edited;
+/** The channel whose address is open: 0 = none. @returns what it is, and whether there is no such channel. */
+export function useEdited(all: readonly Channel[] | undefined) {
+  const [path] = useLocation();
+  const id = Number(/^\/channel\/edit\/(\d+)$/.exec(path)?.[1] ?? 0);
+  const edited = id === 0 ? undefined : all?.find((one) => one.id === id);
+  return { id, edited, isMissing: id !== 0 && all !== undefined && edited === undefined };
 }
 
 export function ChannelDialogs({ actions, all, types, traffic, ...open }: ChannelDialogsProps) {
   const { t } = useTranslation();
   const [path, navigate] = useLocation();
   const { testing, onTest, tag, onTag, removing, onRemove } = open;
-  const edited = useEdited(all);
+  const { edited } = useEdited(all);
   const deleteText = useDeleteText(removing === null ? [] : [removing.id], t('channels.deleteText'));
   const back = () => navigate(`/channel${location.search}`);
   return (

@@ -72,6 +72,7 @@ export function ChannelTable({ state, actions, selection, bar, onTest, onRemove 
       onOpen={({ id }) => navigate(`/channel/edit/${id}${location.search}`)}
       selection={selection}
       storeKey="channels-table-columns"
+      blank={!filtered && state.all?.length === 0}
       place="channels"
       dense
       bar={bar}
@@ -83,24 +84,26 @@ export function ChannelTable({ state, actions, selection, bar, onTest, onRemove 
         )
       }
       note={note}
-      empty={
-        filtered ? (
-          <Empty text={t('channels.noMatch')}>
-            <button type="button" className="button" onClick={() => navigate('/channel')}>
-              {t('app.clearFilters')}
-            </button>
-          </Empty>
-        ) : (
-          <Empty
-            text={t('channels.empty')}
-            command="echo none | gateway channel add --type practice --name try --key-stdin"
-          >
-            <button type="button" className="button" onClick={() => navigate('/channel/add')}>
-              {t('channels.add')}
-            </button>
-          </Empty>
-        )
-      }
+      empty={<NoChannels filtered={filtered} />}
     />
+  );
+}
+
+/** None passes the filters, or there is none yet. */
+export function NoChannels({ filtered }: { readonly filtered: boolean }) {
+  const { t } = useTranslation();
+  const [, navigate] = useLocation();
+  return filtered ? (
+    <Empty text={t('channels.noMatch')}>
+      <button type="button" className="button" onClick={() => navigate('/channel')}>
+        {t('app.clearFilters')}
+      </button>
+    </Empty>
+  ) : (
+    <Empty text={t('channels.empty')} command="echo none | gateway channel add --type practice --name try --key-stdin">
+      <button type="button" className="button" onClick={() => navigate('/channel/add')}>
+        {t('channels.add')}
+      </button>
+    </Empty>
   );
 }

@@ -5,11 +5,12 @@ import { useLocation } from 'wouter';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { AddButton } from '../../components/add-button.tsx';
 import { ListPage } from '../../components/list-page.tsx';
+import { Missing } from '../../components/missing.tsx';
 import { useSelection } from '../../components/table/selection.ts';
 import { call } from '../../lib/api.ts';
 import { useChannelActions } from './actions.ts';
 import { ChannelBulk } from './channel-bulk.tsx';
-import { ChannelDialogs } from './channel-dialog.tsx';
+import { ChannelDialogs, useEdited } from './channel-dialog.tsx';
 import { ChannelFilters } from './channel-filters.tsx';
 import { ChannelTable } from './channel-table.tsx';
 import { PageMenu } from './page-menu.tsx';
@@ -38,6 +39,17 @@ export function ChannelsPage() {
     ...(failing === 0 ? [] : [t('channels.countFailing', { count: failing })]),
     ...(slow === 0 ? [] : [t('channels.countSlow', { count: slow })]),
   ].join(' · ');
+  const blank = !state.filtered && state.all?.length === 0;
+  const opened = useEdited(state.all);
+  if (opened.isMissing)
+    return (
+      <Missing
+        title={`${t('logs.channel')} #${opened.id}`}
+        text={t('channels.lost')}
+        href="/channel"
+        all={t('channels.everyOne')}
+      />
+    );
   return (
     <ListPage
       title={t('channels.title')}
@@ -72,11 +84,12 @@ export function ChannelsPage() {
     >
       {state.tagMode ? (
         <>
-          <div className="flex flex-wrap items-center gap-2 px-5 pb-3">{bar}</div>
+          {blank ? null : <div className="flex flex-wrap items-center gap-2 px-5 pb-3">{bar}</div>}
           <TagTable
             channels={channels}
             traffic={state.traffic}
             list={state.list}
+            filtered={state.filtered}
             actions={actions}
             onEdit={setTag}
             onOpen={(row) => navigate(`/channel?tag=${encodeURIComponent(row.tag)}`)}

@@ -2,28 +2,32 @@
 
 import { useTranslation } from 'react-i18next';
 import type { Channel } from '../../../server/contract/entities.ts';
-import { Empty } from '../../components/empty.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { RowActions } from '../../components/table/row-actions.tsx';
 import { call } from '../../lib/api.ts';
 import type { ListState } from '../../lib/read.ts';
 import type { ChannelActions } from './actions.ts';
+import { NoChannels } from './channel-table.tsx';
 import { ResponseTime } from './response-time.tsx';
 import { type TagRow, tagRows } from './tag-rows.ts';
-import { type ChannelTraffic, successClass, successText } from './traffic.ts';
+import { type ChannelTraffic, stateOf, successClass, successText } from './traffic.ts';
 
 export interface TagTableProps {
   readonly channels: readonly Channel[];
   /** By the channel's id. */
   readonly traffic: ReadonlyMap<number, ChannelTraffic>;
   readonly list: ListState;
+  /** Some filter is on. */
+  readonly filtered: boolean;
   readonly actions: ChannelActions;
   readonly onEdit: (row: TagRow) => void;
   readonly onOpen: (row: TagRow) => void;
 }
 
-export function TagTable({ channels, traffic, list, actions, onEdit, onOpen }: TagTableProps) {
+const None = () => <span className="text-ink-3">–</span>;
+
+export function TagTable({ channels, traffic, list, filtered, actions, onEdit, onOpen }: TagTableProps) {
   const { t } = useTranslation();
   const periodsOf = (row: TagRow) => row.channels.flatMap(({ id }) => traffic.get(id)?.period ?? []);
   const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
@@ -31,6 +35,8 @@ export function TagTable({ channels, traffic, list, actions, onEdit, onOpen }: T
     const attempts = sumOf(periodsOf(row).map((one) => one.attempts));
     return attempts === 0 ? null : 1 - sumOf(periodsOf(row).map((one) => one.failed)) / attempts;
   };
+  const failingOf = (row: TagRow): number =>
+    row.channels.filter((one) => ['failing', 'auto'].includes(stateOf(one, traffic.get(one.id)))).length;
   const rateOf = (row: TagRow): number =>
     Math.round(sumOf(row.channels.map(({ id }) => traffic.get(id)?.requests_per_minute ?? 0)) * 10) / 10;
   const columns: readonly Column<TagRow>[] = [
@@ -49,7 +55,15 @@ export function TagTable({ channels, traffic, list, actions, onEdit, onOpen }: T
       id: 'status',
       header: t('channels.status'),
       key: true,
-      cell: (row) => t('channels.enabledOf', { enabled: row.enabled, count: row.channels.length }),
+      cell: (row) => {
+        const enabled = t('channels.enabledOf', { enabled: row.enabled, count: row.channels.length });
+        const failing = failingOf(row);
+        return failing === 0 ? (
+          enabled
+        ) : (
+          <span className="status status-bad">{`${enabled} · ${t('channels.countFailing', { count: failing })}`}</span>
+        );
+      },
     },
     { id: 'group', from: 720, header: t('channels.group'), cell: (row) => row.groups.join(', ') },
     {
@@ -60,7 +74,7 @@ export function TagTable({ channels, traffic, list, actions, onEdit, onOpen }: T
       sort: (row) => successOf(row) ?? 2,
       cell: (row) => {
         const share = successOf(row);
-        return share === null ? null : <span className={successClass(share)}>{successText(share)}</span>;
+        return share === null ? <None /> : <span className={successClass(share)}>{successText(share)}</span>;
       },
     },
     {
@@ -69,7 +83,7 @@ export function TagTable({ channels, traffic, list, actions, onEdit, onOpen }: T
       header: t('channels.rate'),
       number: true,
       sort: rateOf,
-      cell: (row) => rateOf(row) || null,
+      cell: (row) => rateOf(row) || <None />,
     },
     {
       id: 'response',
@@ -95,7 +109,10 @@ export function TagTable({ channels, traffic, list, actions, onEdit, onOpen }: T
       header: t('app.actions'),
       key: true,
       cell: (row) =>
-        row.tag === '' ? null : (
+        row.tag === '' ? (
+          // On a phone the amounts of all rows end in one line.
+          <span className="inline-block w-9 sm:hidden" aria-hidden="true" />
+        ) : (
           <RowActions
             name={row.tag}
             quick={[
@@ -122,7 +139,7 @@ export function TagTable({ channels, traffic, list, actions, onEdit, onOpen }: T
       columns={columns}
       list={list}
       onOpen={onOpen}
-      empty={<Empty text={t('channels.noMatch')} command="gateway tag list" />}
+      empty={<NoChannels filtered={filtered} />}
     />
   );
 }

@@ -129,6 +129,7 @@ export function InvoiceTable({ of }: { readonly of: 'self' | 'all' }) {
         columns={columns}
         list={list}
         storeKey={`invoices-${of}-table-columns`}
+        blank={kind === undefined && year === undefined && keyword === '' && list.data?.total === 0}
         bar={
           <FilterBar
             filters={[
@@ -150,23 +151,18 @@ export function InvoiceTable({ of }: { readonly of: 'self' | 'all' }) {
             {all ? (
               <SearchField
                 slash
-                className="h-7 w-56"
+                className="h-7 w-56 max-sm:basis-full"
                 label={t('invoices.search')}
                 value={keyword}
                 onChange={(value) => url.set('q', value)}
               />
             ) : null}
-            <button type="button" className="button" onClick={exportCsv}>
+            <button type="button" className="button" disabled={list.data?.total === 0} onClick={exportCsv}>
               {t('invoices.export')}
             </button>
           </FilterBar>
         }
-        empty={
-          <Empty
-            text={t(all ? 'invoices.none' : 'invoices.noneOwn')}
-            command={all ? 'gateway invoice list' : undefined}
-          />
-        }
+        empty={<Empty text={t(all ? 'invoices.none' : 'invoices.noneOwn')} />}
       />
       <Pager {...pageState} total={list.data?.total} />
       {refunding === null ? null : <RefundSheet tradeNo={refunding} onClose={() => setRefunding(null)} />}

@@ -89,7 +89,7 @@ export function NodesPage() {
           state === 'live' && trouble !== null ? failureIn(trouble, currentLanguage()) : null
         }
         onOpen={({ name }) => setOpen(name)}
-        empty={<Empty text={t('nodes.none')} command="gateway node list" />}
+        empty={<Empty text={t('nodes.none')} />}
       />
     </ListPage>
   );

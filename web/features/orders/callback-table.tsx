@@ -67,7 +67,7 @@ export function CallbackTable() {
             ]}
           />
         }
-        empty={<Empty text={t('orders.noCallbacks')} command="gateway payment callbacks" />}
+        empty={<Empty text={t('orders.noCallbacks')} />}
       />
       <Pager {...pageState} total={list.data?.total} />
       {open === null ? null : (

@@ -50,6 +50,7 @@ export function OrderTable() {
         columns={columns}
         list={list}
         storeKey="orders-table-columns"
+        blank={keyword === '' && status === '' && list.data?.total === 0}
         bar={
           <FilterBar
             filters={[
@@ -70,7 +71,7 @@ export function OrderTable() {
           </FilterBar>
         }
         header={list.data === undefined || list.data.total === 0 ? null : <OrderSums sums={list.data.sums} />}
-        empty={<Empty text={t('orders.none')} command="gateway payment list" />}
+        empty={<Empty text={t('orders.none')} />}
       />
       <Pager {...pageState} total={list.data?.total} />
       {refunding === null ? null : <RefundSheet tradeNo={refunding.trade_no} onClose={() => setRefunding(null)} />}

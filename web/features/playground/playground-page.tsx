@@ -2,6 +2,8 @@
 import { type RefObject, type SyntheticEvent, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
+import { Link } from 'wouter';
+import { Empty } from '../../components/empty.tsx';
 import { FailureNote } from '../../components/failure.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Sheet } from '../../components/overlay.tsx';
@@ -10,6 +12,7 @@ import { Scrolls } from '../../components/scrolls.tsx';
 import { call } from '../../lib/api.ts';
 import { useNarrow } from '../../lib/narrow.ts';
 import { useList, useOptionalRead, useOptionalReads } from '../../lib/read.ts';
+import { isAdmin, useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
 import { Code } from './code.tsx';
 import { type Attachment, bodyOf, invalidSetting, messagesOf, type Turn } from './conversation.ts';
@@ -36,12 +39,14 @@ interface ComposerProps {
   readonly conversation: Conversation;
   /** Several models answer side by side, over the whole width. */
   readonly wide: boolean;
+  /** There is nobody to send it to. */
+  readonly off: boolean;
   /** null = no more models can be asked. */
   readonly onCompare: (() => void) | null;
   readonly onSend: () => void;
 }
 
-function Composer({ draft, onDraft, field, conversation, wide, onCompare, onSend }: ComposerProps) {
+function Composer({ draft, onDraft, field, conversation, wide, off, onCompare, onSend }: ComposerProps) {
   const { t } = useTranslation();
   const money = useMoney();
   const picker = useRef<HTMLInputElement>(null);
@@ -129,7 +134,7 @@ function Composer({ draft, onDraft, field, conversation, wide, onCompare, onSend
               {t('playground.stopNow')}
             </button>
           ) : (
-            <button type="submit" className="button button-primary ml-auto">
+            <button type="submit" className="button button-primary ml-auto" disabled={off}>
               {t('playground.send')}
             </button>
           )}
@@ -162,6 +167,9 @@ export function PlaygroundPage() {
     failure,
   } = useList({ queryKey: ['own-models'], queryFn: () => call('user.models') });
   const [selected, setSelected] = useState(() => readKept().models);
+  /** Nobody serves anything yet. */
+  const none = known?.length === 0;
+  const admin = isAdmin(useUser());
   const fallback = known === undefined || known.includes(defaultModel) ? defaultModel : (known[0] ?? '');
   const names = selected.map((name) => name || (known === undefined ? '' : fallback));
   const takes = useOptionalReads(
@@ -186,7 +194,7 @@ export function PlaygroundPage() {
   };
   const send = () => {
     const text = draft.text.trim();
-    if ((text === '' && draft.files.length === 0) || conversation.busy || names[0] === '') return;
+    if ((text === '' && draft.files.length === 0) || conversation.busy || none || names[0] === '') return;
     const invalid = invalidSetting(conversation.settings);
     if (invalid !== null) {
       toast.error(`${t(`playground.${invalid}`)}: ${t('playground.unreadable')}`);
@@ -262,6 +270,16 @@ export function PlaygroundPage() {
                 takes[0],
               )}
             />
+          ) : none && conversation.turns.length === 0 ? (
+            <div className="grid min-h-0 flex-1 content-center overflow-auto px-5 text-ink-2">
+              <Empty text={t('pricing.empty')}>
+                {admin ? (
+                  <Link href="/channel/add" className="button">
+                    {t('channels.add')}
+                  </Link>
+                ) : null}
+              </Empty>
+            </div>
           ) : (
             <Turns
               turns={conversation.turns}
@@ -282,6 +300,7 @@ export function PlaygroundPage() {
           <Composer
             {...{ draft, field, conversation }}
             wide={names.length > 1}
+            off={none}
             onDraft={setDraft}
             onCompare={
               names.length >= maxModels || known === undefined || known.length === 0

@@ -6,10 +6,11 @@ import { textIn } from '../../../server/contract/language.ts';
 import { InlineNumber } from '../../components/inline-number.tsx';
 import { type Levels, levelRank, ModelLevel } from '../../components/model-level.tsx';
 import type { Column } from '../../components/table/column.ts';
-import { TrafficBars } from '../../components/traffic-bars.tsx';
+import { type TrafficBar, TrafficBars } from '../../components/traffic-bars.tsx';
 import { dollarText, sizeText } from '../../lib/currency.ts';
 import { grouped, percentText } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
+import { successClass, successText } from '../channels/traffic.ts';
 import { type ModelView, marginOf } from './model-rows.ts';
 
 export const modelPath = (model: string): string => `/pricing/${encodeURIComponent(model)}`;
@@ -40,8 +41,22 @@ const marginClass = (margin: number): string =>
         ? 'text-warning'
         : '';
 
+/** How its last day went: part by part, and the share that succeeded. */
+function Day({ bars }: { readonly bars: readonly TrafficBar[] }) {
+  const attempts = bars.reduce((sum, bar) => sum + bar.attempts, 0);
+  const share = attempts === 0 ? null : 1 - bars.reduce((sum, bar) => sum + bar.failed, 0) / attempts;
+  return (
+    <span className="inline-flex items-center gap-2">
+      <TrafficBars narrow bars={bars} />
+      <span className={`w-11 text-right text-[12px] ${share === null ? 'text-ink-3' : successClass(share)}`}>
+        {share === null ? '–' : successText(share)}
+      </span>
+    </span>
+  );
+}
+
 export const modalityText = (t: TFunction, takes: readonly string[]): string =>
-  takes.length === 0 ? '–' : takes.map((one) => t(`pricing.take.${one as 'text'}`)).join(' ');
+  takes.length === 0 ? '–' : takes.map((one) => t(`pricing.take.${one as 'text'}`)).join(currentLanguage() === 'zh' ? '、' : ', ');
 
 /** The prices in one text, as the card on a phone says them. */
 /** What the price comes to at its channels. */
@@ -121,7 +136,7 @@ export function modelColumns({ t, admin, narrow, levels, onPrice }: ModelColumns
                   <ModelLevel level={levels[row.model] ?? 'none'} />
                 </span>
               ) : (
-                <TrafficBars narrow bars={row.admin.bars} />
+                <Day bars={row.admin.bars} />
               )}
             </span>
             <span className="mt-1 flex justify-between gap-3 text-[12px] text-ink-2">
@@ -216,7 +231,7 @@ export function modelColumns({ t, admin, narrow, levels, onPrice }: ModelColumns
     {
       id: 'bars',
       header: t('pricing.day'),
-      cell: (row) => <TrafficBars narrow bars={row.admin?.bars ?? []} />,
+      cell: (row) => <Day bars={row.admin?.bars ?? []} />,
     },
     {
       id: 'requests',

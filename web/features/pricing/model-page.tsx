@@ -7,6 +7,7 @@ import { endpointTypesOf } from '../../../server/contract/endpoint-types.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { CallExample } from '../../components/call-example.tsx';
 import { Card } from '../../components/card.tsx';
+import { Empty } from '../../components/empty.tsx';
 import { FailureNote } from '../../components/failure.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHead } from '../../components/page.tsx';
@@ -35,7 +36,7 @@ import type { Models } from './use-models.ts';
 function DetailList({ rows }: { readonly rows: readonly (readonly [string, ReactNode])[] }) {
   return (
     <div className="@container">
-      <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1.5 @xl:flex @xl:flex-wrap @xl:justify-between">
+      <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1.5 @xl:grid-cols-[repeat(auto-fit,minmax(7rem,1fr))]">
         {rows.map(([label, value]) => (
           <div key={label} className="contents @xl:block">
             <dt className="text-ink-3 @xl:text-[12px]">{label}</dt>
@@ -241,14 +242,18 @@ export function ModelPage({ model, models }: ModelPageProps) {
   if (view === undefined)
     return (
       <>
-        <PageHead title={model}>{back}</PageHead>
+        <PageHead title={model}>{models.failure === null ? null : back}</PageHead>
         <div className="border-t border-line px-5 py-8 text-ink-2">
           {models.failure !== null ? (
             <FailureNote failure={models.failure} />
           ) : models.pending ? (
             <Waiting />
           ) : (
-            t('pricing.unknown')
+            <Empty text={t('pricing.unknown')}>
+              <Link href="/pricing" className="button button-primary">
+                {t('pricing.all')}
+              </Link>
+            </Empty>
           )}
         </div>
       </>
@@ -260,15 +265,15 @@ export function ModelPage({ model, models }: ModelPageProps) {
         {back}
         <button type="button" className="button" onClick={() => copyOrShow(model)}>
           <Icon name="copy" />
-          {t('pricing.copyName')}
+          <span className="max-sm:sr-only">{t('pricing.copyName')}</span>
         </button>
         {user === null ? null : (
-          <Link href="/token?new=1" className="button button-primary max-sm:hidden">
+          <Link href="/token?new=1" className="button button-primary">
             {t('pricing.newKey')}
           </Link>
         )}
       </PageHead>
-      <div className="grid grid-cols-2 gap-4 px-5 pb-6 max-md:grid-cols-1">
+      <div className="grid grid-cols-2 items-start gap-4 px-5 pb-6 max-md:grid-cols-1">
         <Card title={t('pricing.abilities')}>
           <DetailList
             rows={[

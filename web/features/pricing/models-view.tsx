@@ -62,13 +62,10 @@ export function ModelsView({ models, rows, bar }: ModelsViewProps) {
         onOpen={(row) => navigate(modelPath(row.model))}
         storeKey={chooses ? 'models-table-columns' : ''}
         dense
+        blank={models.views.length === 0}
         bar={bar}
         empty={
-          <Empty
-            text={models.views.length === 0 ? t('pricing.empty') : t('pricing.noMatch')}
-            // The terminal is the administrators', and so are channels.
-            {...(models.admin ? { command: 'gateway model list' } : {})}
-          >
+          <Empty text={models.views.length === 0 ? t('pricing.empty') : t('pricing.noMatch')}>
             {models.admin && models.views.length === 0 ? (
               <Link href="/channel/add" className="button">
                 {t('channels.add')}

@@ -59,12 +59,7 @@ export function RatiosView({ models, bar }: RatiosViewProps) {
             <RatioHelp />
           </>
         }
-        empty={
-          <Empty
-            text={search === '' ? t('pricing.empty') : t('pricing.noMatch')}
-            {...(models.admin ? { command: 'gateway model list' } : {})}
-          />
-        }
+        empty={<Empty text={search === '' ? t('pricing.empty') : t('pricing.noMatch')} />}
       />
     </>
   );

@@ -82,6 +82,7 @@ export function RedemptionPage() {
         list={list}
         selection={{ selected: picked, onChange: setPicked }}
         storeKey="redemptions-table-columns"
+        blank={keyword === '' && status === undefined && list.data?.total === 0}
         place="redemptions"
         bar={
           <FilterBar

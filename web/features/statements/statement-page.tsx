@@ -120,7 +120,7 @@ function Summary({ statement }: { readonly statement: Statement }) {
     ['statement.output', total.completion_tokens],
   ] as const;
   return (
-    <dl className="mb-4 flex flex-wrap items-end gap-x-10 gap-y-3">
+    <dl className="mb-4 flex flex-wrap gap-x-10 gap-y-3">
       <div className="max-sm:basis-full">
         <dt className="text-[12px] text-ink-3">{t('statement.total')}</dt>
         <dd className="text-[28px] leading-9 font-semibold">{money(total.quota, 'cents')}</dd>
@@ -128,7 +128,7 @@ function Summary({ statement }: { readonly statement: Statement }) {
       {figures.map(([label, value]) => (
         <div key={label}>
           <dt className="text-[12px] text-ink-3">{t(label)}</dt>
-          <dd className="text-[16px] leading-7 font-medium">{grouped(value)}</dd>
+          <dd className="text-[16px] leading-7 font-medium sm:leading-9">{grouped(value)}</dd>
         </div>
       ))}
     </dl>
@@ -340,19 +340,17 @@ export function StatementPage() {
   const narrow = useNarrow();
   const [open, setOpen] = useState<SheetsProps['open']>(null);
   const exportCsv = () => void exported(scope, month).catch((error: Error) => toast.error(error.message));
+  const choices = (
+    <span className="flex flex-wrap items-center gap-2">
+      <MonthSelect month={month} onChange={(selected) => url.set('month', selected)} />
+      {isAccount ? (
+        <DivisionSelect division={division} admin={admin} onChange={(selected) => url.set('by', selected)} />
+      ) : null}
+    </span>
+  );
   return (
     <>
-      <PageHead
-        title={t('statement.title')}
-        count={
-          <span className="flex flex-wrap items-center gap-2 max-sm:max-w-[13.4rem]">
-            <MonthSelect month={month} onChange={(selected) => url.set('month', selected)} />
-            {isAccount ? (
-              <DivisionSelect division={division} admin={admin} onChange={(selected) => url.set('by', selected)} />
-            ) : null}
-          </span>
-        }
-      >
+      <PageHead title={t('statement.title')} count={narrow ? undefined : choices}>
         {narrow ? (
           <LazyMenu
             button={{
@@ -386,6 +384,8 @@ export function StatementPage() {
           </>
         )}
       </PageHead>
+      {/* On a phone they have a row of their own. */}
+      {narrow ? <div className="statement-bar px-5 pb-3">{choices}</div> : null}
       <Boundary key={`${month} ${division} ${JSON.stringify(scope)}`}>
         {division === '' ? (
           <Month scope={scope} month={month} />

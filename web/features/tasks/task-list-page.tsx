@@ -106,12 +106,7 @@ export function TaskListPage<Row extends TaskRow>({
             </button>
           </FilterBar>
         }
-        empty={
-          <Empty
-            text={t(noChannel ? 'tasks.channelNumber' : backwards ? 'logs.backwards' : 'tasks.empty')}
-            command={`gateway ${place === 'tasks' ? 'task' : 'drawing'} list`}
-          />
-        }
+        empty={<Empty text={t(noChannel ? 'tasks.channelNumber' : backwards ? 'logs.backwards' : 'tasks.empty')} />}
       />
       <Pager
         page={page}

@@ -167,6 +167,7 @@ export function TokensPage() {
         onOpen={edit}
         selection={selection}
         storeKey="tokens-table-columns"
+        blank={!searching && total === 0}
         place="tokens"
         bar={<TokenFilters url={url} />}
         empty={<NoTokens searching={searching} onAdd={add} />}

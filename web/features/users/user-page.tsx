@@ -11,6 +11,7 @@ import { monthAt, type Statement } from '../../../server/contract/statement.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { Boundary } from '../../components/failure.tsx';
 import { Icon } from '../../components/icon.tsx';
+import { Missing } from '../../components/missing.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
@@ -401,9 +402,15 @@ function Person({ id }: { readonly id: number }) {
   );
 }
 
+/** There is no such user. */
+export function MissingUser({ id, text }: { readonly id: number; readonly text: string }) {
+  const { t } = useTranslation();
+  return <Missing title={`${t('logs.user')} #${id}`} text={text} href="/user" all={t('users.all')} />;
+}
+
 export function UserPage({ id }: { readonly id: number }) {
   return (
-    <Boundary>
+    <Boundary missing={(text) => <MissingUser id={id} text={text} />}>
       <Person id={id} />
     </Boundary>
   );

@@ -16,7 +16,7 @@ import { ListPage } from '../../components/list-page.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { usePageState } from '../../components/pager.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
-import { call } from '../../lib/api.ts';
+import { call, isMissing } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { useList, useOptionalRead } from '../../lib/read.ts';
 import { roleLabel } from '../../lib/session.ts';
@@ -24,6 +24,7 @@ import { sortIn, type Url, useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
 import { userColumns } from './user-columns.tsx';
 import { UserDrawer } from './user-drawer.tsx';
+import { MissingUser } from './user-page.tsx';
 
 const statuses = [
   ['1', 'active'],
@@ -90,11 +91,12 @@ export function UsersPage() {
   const [role, status] = [numberIn(url.get('role')), numberIn(url.get('status'))];
   const sort = sortIn(url, userSorts);
   const editing = Number(/^\/user\/edit\/(\d+)$/.exec(path)?.[1] ?? 0);
-  const edited = useOptionalRead({
+  const one = useOptionalRead({
     queryKey: ['users', 'one', editing],
     queryFn: () => call('user.get', { id: editing }),
     enabled: editing > 0,
-  }).data;
+  });
+  const edited = one.data;
   const back = () => navigate(`/user${location.search}`);
   const edit = ({ id }: User) => navigate(`/user/edit/${id}${location.search}`);
   const groups = useOptionalRead({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
@@ -111,6 +113,7 @@ export function UsersPage() {
     await refresh();
   };
 
+  if (editing > 0 && isMissing(one.error)) return <MissingUser id={editing} text={one.error.message} />;
   return (
     <ListPage
       title={t('users.title')}
@@ -156,7 +159,7 @@ export function UsersPage() {
         bar={<UserFilters url={url} groups={groups} onQuery={() => void refresh()} />}
         onOpen={(row) => (row.DeletedAt === null ? navigate(`/user/${row.id}`) : undefined)}
         empty={
-          <Empty text={t('users.none')} command="gateway user list">
+          <Empty text={t('users.none')}>
             <button type="button" className="button" onClick={() => navigate('/user')}>
               {t('app.clearFilters')}
             </button>

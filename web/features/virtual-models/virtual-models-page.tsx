@@ -79,6 +79,7 @@ export function VirtualModelsPage() {
         columns={columns}
         list={list}
         storeKey="virtual-models-table-columns"
+        blank={needle === '' && list.data?.length === 0}
         onOpen={(row) => setOpen({ kind: 'edit', row })}
         bar={
           <SearchField
@@ -91,7 +92,14 @@ export function VirtualModelsPage() {
         }
         empty={
           all.length === 0 ? (
-            <Empty text={t('virtualModels.empty')} command="gateway model chain add" />
+            <Empty
+              text={t('virtualModels.empty')}
+              command="gateway model chain add --name coder --target gpt-5 claude-sonnet-4-5"
+            >
+              <button type="button" className="button" onClick={() => setOpen({ kind: 'new' })}>
+                {t('virtualModels.add')}
+              </button>
+            </Empty>
           ) : (
             <Empty text={t('virtualModels.none')}>
               <button type="button" className="button" onClick={() => url.put({ q: '' })}>

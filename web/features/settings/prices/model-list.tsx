@@ -37,25 +37,25 @@ interface ModelTableProps {
 const decimalsOf = (value: number): number => /\.(\d+)$/.exec(String(value))?.[1]?.length ?? 0;
 /** A price that comes of a ratio ends in what cannot be divided. */
 const roundedPrice = (value: number): number => Number(value.toFixed(6)) || value;
-const shownDecimals = (value: number): number => Math.max(2, decimalsOf(roundedPrice(value)));
+const [fewest, most] = [2, 4] as const;
+/** How many decimals all prices of a column have, so that points and ends stand below each other. */
+const commonDecimals = (prices: readonly number[]): number =>
+  Math.max(fewest, ...prices.map((price) => decimalsOf(Number(price.toFixed(most)))));
+/** What is smaller than these decimals can say has all of its own. */
+const priceText = (price: number, decimals: number): string => {
+  const text = price.toFixed(decimals);
+  return Math.abs(Number(text) - price) > price / 200 ? String(roundedPrice(price)) : text;
+};
 
-/** The points of a column stand below each other. @param decimals of the longest. */
 const Dollars = ({ value, decimals }: { readonly value: number; readonly decimals: number }) => (
-  <span title={`$${value}`} style={{ paddingRight: `${decimals - shownDecimals(value)}ch` }}>
-    {`$${decimalsOf(roundedPrice(value)) < 2 ? value.toFixed(2) : roundedPrice(value)}`}
-  </span>
+  <span title={`$${value}`}>{`$${priceText(value, decimals)}`}</span>
 );
 
 function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
   const { t } = useTranslation();
   const narrow = useNarrow();
   const perToken = rows.filter(({ price }) => price === null);
-  const decimals = Math.max(
-    2,
-    ...perToken.flatMap((row) => [inputPrice(row.ratio ?? 0), outputPrice(row)]).map(shownDecimals),
-  );
-  /** Heads end where most amounts do: at the second decimal. */
-  const overCents = { paddingRight: `${decimals - 2}ch` };
+  const decimals = commonDecimals(perToken.flatMap((row) => [inputPrice(row.ratio ?? 0), outputPrice(row)]));
   return (
     <Scrolls className="overflow-auto" aria-label={t('prices.visual')}>
       <table className="sheet-table">
@@ -72,13 +72,11 @@ function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
               {t('prices.completion')}
             </th>
             <th scope="col" className="number">
-              <span style={overCents}>
-                <span className="sm:hidden">{t('prices.dollars')}</span>
-                <span className="max-sm:hidden">{t('prices.inputHead')}</span>
-              </span>
+              <span className="sm:hidden">{t('prices.dollars')}</span>
+              <span className="max-sm:hidden">{t('prices.inputHead')}</span>
             </th>
             <th scope="col" className="number max-sm:hidden">
-              <span style={overCents}>{t('prices.outputHead')}</span>
+              {t('prices.outputHead')}
             </th>
             <th scope="col" className="actions">
               {t('app.actions')}
@@ -88,9 +86,9 @@ function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
         <tbody>
           {rows.map((row) => (
             <tr key={row.name}>
-              <td>
+              <td className="max-sm:py-1.5">
                 <span
-                  className="block max-w-60 truncate max-sm:max-w-44 max-sm:wrap-anywhere max-sm:whitespace-normal"
+                  className="block max-w-60 truncate sm:max-lg:max-w-80 xl:max-w-96 max-sm:max-w-44 max-sm:wrap-anywhere max-sm:whitespace-normal"
                   title={row.name}
                 >
                   {row.name}

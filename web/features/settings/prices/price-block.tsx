@@ -8,9 +8,11 @@ import { type PriceChange, pricesDiffer } from '../../../../server/contract/pric
 import { Changes } from '../../../components/prices/changes.tsx';
 import { History } from '../../../components/prices/history.tsx';
 import { Segment } from '../../../components/segment.tsx';
+import { Select } from '../../../components/select.tsx';
 import { call } from '../../../lib/api.ts';
 import { attempt } from '../../../lib/attempt.ts';
 import { useDirty } from '../../../lib/dirty-form.ts';
+import { useNarrow } from '../../../lib/narrow.ts';
 import { useUser } from '../../../lib/session.ts';
 import { offerUndo } from '../../../lib/undo.ts';
 import { Panel } from '../panel.tsx';
@@ -33,14 +35,14 @@ type View = (typeof views)[number];
 function ViewTabs({ view }: { readonly view: View }) {
   const { t } = useTranslation();
   const [, setQuery] = useSearchParams();
-  return (
-    <Segment
-      label={t('settings.panel.pricing')}
-      value={view}
-      options={views.map((name) => [name, t(`prices.view.${name}`)])}
-      onChange={(name) => setQuery({ tab: 'operation', block: name }, { replace: true })}
-    />
-  );
+  const props = {
+    label: t('settings.panel.pricing'),
+    value: view,
+    options: views.map((name): readonly [View, string] => [name, t(`prices.view.${name}`)]),
+    onChange: (name: View) => setQuery({ tab: 'operation', block: name }, { replace: true }),
+  };
+  // Side by side they are wider than a phone.
+  return useNarrow() ? <Select {...props} /> : <Segment {...props} />;
 }
 
 export function PriceBlock({ keys, options, onSaved }: PriceBlockProps) {
