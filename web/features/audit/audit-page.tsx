@@ -56,7 +56,12 @@ export function AuditPage() {
   const open = here ?? other;
   const columns: readonly Column<AuditView>[] = [
     { id: 'when', header: t('audit.when'), key: true, end: true, cell: (row) => dateTime(row.created_at) },
-    { id: 'who', header: t('audit.who'), key: true, cell: (row) => row.actor },
+    {
+      id: 'who',
+      header: t('audit.who'),
+      key: true,
+      cell: ({ actor, target }) => (narrow && target !== '' ? `${actor} ·` : actor),
+    },
     {
       id: 'action',
       header: t('audit.action'),

@@ -70,7 +70,7 @@ function Composer({ draft, onDraft, field, conversation, wide, off, onCompare, o
   return (
     <form
       onSubmit={submit}
-      className={`mx-auto w-full flex-none px-5 pb-3 ${wide ? '' : 'max-w-[800px]'}`}
+      className={`mx-auto w-full flex-none px-5 pt-3 pb-3 ${wide ? '' : 'max-w-[800px]'}`}
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
         event.preventDefault();

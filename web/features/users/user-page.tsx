@@ -11,7 +11,6 @@ import { monthAt, type Statement } from '../../../server/contract/statement.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { Boundary } from '../../components/failure.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { Missing } from '../../components/missing.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
@@ -24,6 +23,7 @@ import { BuyerCard } from '../invoices/buyer.tsx';
 import { LogStatusMark } from '../logs/log-columns.tsx';
 import { Programs } from '../tokens/programs.tsx';
 import { keyUsage } from '../tokens/usage.ts';
+import { MissingUser } from './missing-user.tsx';
 import { GroupMark, UserStatus } from './user-columns.tsx';
 import { UserDrawer } from './user-drawer.tsx';
 
@@ -400,12 +400,6 @@ function Person({ id }: { readonly id: number }) {
       ) : null}
     </>
   );
-}
-
-/** There is no such user. */
-export function MissingUser({ id, text }: { readonly id: number; readonly text: string }) {
-  const { t } = useTranslation();
-  return <Missing title={`${t('logs.user')} #${id}`} text={text} href="/user" all={t('users.all')} />;
 }
 
 export function UserPage({ id }: { readonly id: number }) {

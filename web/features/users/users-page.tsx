@@ -22,9 +22,9 @@ import { useList, useOptionalRead } from '../../lib/read.ts';
 import { roleLabel } from '../../lib/session.ts';
 import { sortIn, type Url, useUrl } from '../../lib/url.ts';
 import { useMoney } from '../../shell/money.ts';
+import { MissingUser } from './missing-user.tsx';
 import { userColumns } from './user-columns.tsx';
 import { UserDrawer } from './user-drawer.tsx';
-import { MissingUser } from './user-page.tsx';
 
 const statuses = [
   ['1', 'active'],
