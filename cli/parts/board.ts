@@ -168,17 +168,22 @@ function figures({ data, room, context: { say }, money }: Painter): BoardLine[] 
   const { requests, success, p95 } = minuteOf(recent.total, recent.seconds);
   const failed = success === null ? '–' : `${Math.round((100 - success) * 10) / 10}%`;
   const spend = money.of(Math.round((recent.total.charge * 60) / recent.seconds), 'short');
+  const width = Math.floor(room.columns / 4);
+  const whole = say(` +${recent.refused} 拒绝`, ` +${recent.refused} refused`);
+  // In a window of 80 columns there is no room for the word.
+  const fits = Bun.stringWidth(`${say('错误', 'Errors')} ${failed}${whole}`) < width;
+  const short = say(` +${recent.refused} 拒`, ` +${recent.refused} ref`);
+  const refused = recent.refused === 0 ? '' : fits ? whole : short;
   const parts: readonly (readonly [string, string, readonly number[]])[] = [
     [say('请求', 'Requests'), `${requests}/min`, history.requests],
     [
       say('错误', 'Errors'),
-      `${failed}${recent.refused === 0 ? '' : say(` +${recent.refused} 拒`, ` +${recent.refused} ref`)}`,
+      `${failed}${refused}`,
       history.errors,
     ],
     [say('延迟', 'P95'), duration(p95), history.p95],
     [say('费用', 'Spend'), `${spend}/min`, history.charge],
   ];
-  const width = Math.floor(room.columns / parts.length);
   return [
     line(parts.map(([name, value]) => cell(`${name} ${value}`, width - 1)).join(' '), 'title'),
     line(parts.map(([, , values]) => cell(sparkline(values, width - 2, room.unicode), width - 1)).join(' '), 'dim'),
@@ -190,7 +195,7 @@ function tabs({ data, state, room, context: { say } }: Painter): BoardLine {
     ...{
       channels: say('渠道', 'Channels'),
       models: say('模型', 'Models'),
-      keys: say('密钥', 'Keys'),
+      keys: say('令牌', 'Keys'),
       log: say('日志', 'Log'),
     },
   };
@@ -205,6 +210,9 @@ function tabs({ data, state, room, context: { say } }: Painter): BoardLine {
   const right = state.typing || state.filter !== '' ? `/${state.filter}${state.typing ? '_' : ''}` : '';
   return line(ends(all.join(' '), right, room.columns), 'heading');
 }
+
+/** Nothing is left blank. */
+const counted = (value: number): string => (value === 0 ? '' : value.toLocaleString('en-US'));
 
 const percent = (value: number | null): string => (value === null ? '–' : `${value}%`);
 const minuteColumns = (say: Context['say']): readonly TableColumn[] => [
@@ -287,7 +295,7 @@ function listOf({ data, state, room, context: { say, language }, money }: Painte
       const spend = money.column('', (row: BoardKey) => row.charged);
       return {
         columns: [
-          { name: say('密钥', 'key') },
+          { name: say('令牌', 'key') },
           { name: say('用户', 'user'), priority: 2 },
           ...minuteColumns(say),
           { name: say('费用 1h', 'spend 1h'), right: true, priority: 1 },
@@ -308,7 +316,7 @@ function listOf({ data, state, room, context: { say, language }, money }: Painte
           { name: say('时间', 'time') },
           { name: say('结果', 'result') },
           { name: say('模型', 'model') },
-          { name: say('用户/密钥', 'user/key'), priority: 1 },
+          { name: say('用户/令牌', 'user/key'), priority: 1 },
           { name: say('渠道', 'channel'), priority: 4 },
           { name: say('用时', 'took'), right: true },
           { name: say('输入', 'in'), right: true, priority: 3 },
@@ -322,7 +330,7 @@ function listOf({ data, state, room, context: { say, language }, money }: Painte
           return [
             ...[clock(row.created_at * 1000), resultOf(row, say), safeLine(row.model_name), safeLine(who)],
             ...[row.channel === 0 ? '' : safeLine(row.channel_name || `#${row.channel}`), duration(tookOf(row))],
-            ...[String(row.prompt_tokens || ''), String(row.completion_tokens || '')],
+            ...[counted(row.prompt_tokens), counted(row.completion_tokens)],
             row.quota === 0 ? '' : money.of(row.quota, 'exact'),
           ];
         },
@@ -338,8 +346,11 @@ const badSuccess = 80;
 function resultOf(row: Log, say: Context['say']): string {
   if (row.end_reason === 'refused') return say('拒绝', 'refused');
   if (row.type === errorType) return say('失败', 'FAILED');
+  if (row.type === 1) return say('充值', 'top-up');
+  if (row.type === 3) return say('管理', 'manage');
+  if (row.type === 4) return say('系统', 'system');
   if (row.type !== 2) return say('其他', 'other');
-  return row.end_reason === 'completed' ? say('成功', 'ok') : say('中断', 'cut');
+  return row.end_reason === 'completed' ? say('成功', 'ok') : say('中断', 'cut off');
 }
 
 /** What stands instead of the list when a row is opened. */
@@ -388,7 +399,7 @@ function details(painter: Painter, key: string): BoardLine[] {
       pair(say('用户', 'user'), `${row.username} / ${storedIn(row.token_name, language)}`),
       pair(say('渠道', 'channel'), row.channel === 0 ? '–' : `${row.channel_name} #${row.channel}`),
       pair(say('用时', 'took'), duration(tookOf(row))),
-      pair('tokens', `${row.prompt_tokens} / ${row.completion_tokens}`),
+      pair('tokens', `${counted(row.prompt_tokens) || '0'} / ${counted(row.completion_tokens) || '0'}`),
       pair(say('费用', 'cost'), money.of(row.quota, 'exact')),
       line(''),
       line(`  gateway logs explain ${row.id}`, 'dim'),
@@ -420,13 +431,13 @@ function wrapped({ text, look }: BoardLine, columns: number): BoardLine[] {
 
 const helpLines = ({ say }: Pick<Context, 'say'>): readonly BoardLine[] =>
   [
-    ['1 2 3 4  Tab', say('渠道、模型、密钥、日志', 'channels, models, keys, log')],
+    ['1 2 3 4  Tab', say('渠道、模型、令牌、日志', 'channels, models, keys, log')],
     ['↑ ↓  j k', say('选择；PgUp、PgDn、g、G 翻页', 'select; PgUp, PgDn, g, G by pages')],
     ['Enter  Esc', say('打开所选行，返回', 'open the selected row, go back')],
-    ['/', say('过滤，Esc 清除', 'filter, Esc clears it')],
+    ['/', say('过滤，Esc 清除', 'filter; Esc clears it')],
     ['t', say('测试所选渠道', 'test the selected channel')],
-    ['d  e', say('禁用、启用所选渠道或密钥', 'disable or enable the selected channel or key')],
-    ['c', say('修改所选渠道或密钥：priority=5', 'change the selected channel or key: priority=5')],
+    ['d  e', say('禁用、启用所选渠道或令牌', 'disable or enable the selected channel or key')],
+    ['c', say('修改所选渠道或令牌：priority=5', 'change the selected channel or key: priority=5')],
     ['o', say('在控制台中的地址', 'its address in the console')],
     ['space', say('暂停', 'pause')],
     ['?  q', say('本帮助，退出', 'this help, quit')],
@@ -461,13 +472,16 @@ export function boardLines(painter: Painter): BoardLine[] {
   const foot = [changed, state.message].filter((words) => words !== '').join('  · ');
   const keys =
     state.typing || state.change !== null
-      ? say('Enter 应用  Esc 清除', 'Enter applies  Esc clears')
+      ? state.typing
+        ? say('Enter 应用  Esc 清除', 'Enter applies  Esc clears')
+        : say('Enter 应用  Esc 取消', 'Enter applies  Esc cancels')
       : state.opened || state.help
         ? say('Esc 返回  q 退出', 'Esc back  q quit')
-        : say(
-            '↑↓ 选择  Enter 打开  t 测试  d 禁用  / 过滤  1-4 视图  ? 帮助  q 退出',
-            '↑↓ select  Enter open  t test  d disable  / filter  1-4 view  ? help  q quit',
-          );
+        : [
+            say('↑↓ 选择  Enter 打开', '↑↓ select  Enter open'),
+            ...actionKeys(painter),
+            say('/ 过滤  1-4 视图  ? 帮助  q 退出', '/ filter  1-4 view  ? help  q quit'),
+          ].join('  ');
   return [
     ...head,
     ...Array.from({ length: height }, (_, at) => body[at] ?? line('')),
@@ -476,15 +490,43 @@ export function boardLines(painter: Painter): BoardLine[] {
   ];
 }
 
+/** What the selected row can be asked for, besides being opened. */
+function actionKeys({ data, state, context: { say } }: Painter): readonly string[] {
+  if (state.view !== 'channels' && state.view !== 'keys') return [];
+  const items = itemsOf(data, state);
+  const key = items[placeOf(items, state.selected)]?.key;
+  if (key === undefined) return [];
+  if (state.view === 'keys') return [say('d 禁用', 'd disable'), say('c 修改', 'c change')];
+  const isOff = data.top.channels.find(({ id }) => String(id) === key)?.state === 'disabled';
+  return [say('t 测试', 't test'), isOff ? say('e 启用', 'e enable') : say('d 禁用', 'd disable')];
+}
+
+/** The rows of the log that an opened channel, model or key has. */
+function ownRows({ data, state }: Painter): ReadonlySet<string> {
+  const items = itemsOf(data, state);
+  const key = items[placeOf(items, state.selected)]?.key ?? '';
+  const named = data.keys.find(({ id }) => String(id) === key);
+  const isOwn = (row: Log): boolean =>
+    state.view === 'channels'
+      ? String(row.channel) === key
+      : state.view === 'models'
+        ? row.model_name === key
+        : row.token_name === named?.name && row.username === named?.user;
+  return new Set(data.log.filter(isOwn).map(({ id }) => String(id)));
+}
+
 /** Lines that make it worth it: a gap, a heading and a few rows. */
 const minLatest = 5;
 
-/** What is left below a short list shows the newest rows of the log. */
+/** What is left below a short list, or below an opened row, shows the newest rows of the log: of the opened row its own. */
 function latest(painter: Painter, height: number): readonly BoardLine[] {
   const { data, state, room } = painter;
-  if (height < minLatest || state.view === 'log' || state.opened || state.help || state.filter !== '') return [];
-  const ofLog: Painter = { ...painter, state: { ...state, view: 'log' } };
-  const items = itemsOf(data, ofLog.state).slice(0, height - 2);
+  if (height < minLatest || state.view === 'log' || state.help || (state.filter !== '' && !state.opened)) return [];
+  const ofLog: Painter = { ...painter, state: { ...state, view: 'log', filter: '' } };
+  const own = state.opened ? ownRows(painter) : null;
+  const items = itemsOf(data, ofLog.state)
+    .filter(({ key }) => own === null || own.has(key))
+    .slice(0, height - 2);
   if (items.length === 0) return [];
   const { columns, cells, look } = listOf(ofLog);
   const rows = items.map(({ key }) => cells(key));

@@ -68,6 +68,8 @@ const chinese: Readonly<Record<string, string>> = {
   url: '地址',
   data_dir: '数据目录',
   setup: '已初始化',
+  rpm: '每分钟请求数',
+  tpm: '每分钟 Tokens',
   setup_link: '初始化链接',
   users: '用户',
   tokens: '令牌',

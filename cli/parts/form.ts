@@ -8,6 +8,7 @@ const wordsOf = ({ say }: Context): QuestionWords => ({
   selected: (names) => say(`已选 ${names.length} 个：`, `${names.length} selected: `) + names.join(', '),
   lines: (count) => say(`${count} 个，回车确认`, `${count} of them, Enter takes them`),
   needed: say('请输入', 'an answer is needed'),
+  colon: say('：', ': '),
   oneLine: say('粘贴了多行，此处只能一行', 'several lines were pasted: only one fits here'),
   all: say('全部', 'all'),
   back: say('Shift-Tab 返回上一题', 'Shift-Tab goes back'),
@@ -137,7 +138,7 @@ async function plainAnswer(context: Context, question: Question): Promise<string
   const before = step === undefined ? '' : `${step} `;
   const suffix = fallback === undefined ? '' : ` (${fallback})`;
   for (;;) {
-    const typed = await context.ask(`${before}${question.label}${suffix}: `, {
+    const typed = await context.ask(`${before}${question.label}${suffix}${context.say('：', ': ')}`, {
       hidden: question.secret === true,
       list: question.lines === true,
     });

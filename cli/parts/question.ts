@@ -37,6 +37,8 @@ export interface QuestionWords {
   readonly selected: (names: readonly string[]) => string;
   readonly lines: (count: number) => string;
   readonly needed: string;
+  /** Between a question and its answer. */
+  readonly colon: string;
   /** Several lines were pasted where one fits. */
   readonly oneLine: string;
   /** Nothing was picked of several: all of them. */

@@ -258,7 +258,7 @@ export function topLines(top: Top, context: Context, money: Money, room: number)
     look,
   );
   const models = table(
-    [{ name: say('模型', 'model') }, ...shared, { name: say('一小时费用', 'hour'), right: true }],
+    [{ name: say('模型', 'model') }, ...shared, { name: say('费用 1h', 'spend 1h'), right: true }],
     top.models.map((row) => [safeLine(row.name), ...cells(row), spend.value(row, top.models)]),
     look,
   );

@@ -10,12 +10,15 @@ function Changes({
   lines,
   question,
   hint,
+  endHint,
   onAnswer,
 }: {
   lines: readonly string[];
   question: string;
   /** How to see what does not fit. */
   hint: string;
+  /** After the last of it. */
+  endHint: string;
   onAnswer: (yes: boolean) => void;
 }) {
   const [top, setTop] = useState(0);
@@ -36,7 +39,7 @@ function Changes({
       ))}
       <Text dimColor>
         {Math.min(lines.length, top + room)}/{lines.length}
-        {lines.length > room ? `  ${hint}` : ''}
+        {lines.length <= room ? '' : `  ${top + room < lines.length ? hint : endHint}`}
       </Text>
       <Text>{safeLine(question)} [y/N]</Text>
     </Box>
@@ -46,6 +49,7 @@ function Changes({
 /** @throws AppError cancelled */
 export async function confirmChanges({ say }: Context, lines: readonly string[], question: string): Promise<void> {
   const hint = say('↑ ↓ 或空格查看其余', '↑ ↓ or Space for the rest');
-  const yes = await stage<boolean>((onAnswer) => <Changes {...{ lines, question, hint, onAnswer }} />);
+  const endHint = say('↑ 返回', '↑ goes back');
+  const yes = await stage<boolean>((onAnswer) => <Changes {...{ lines, question, hint, endHint, onAnswer }} />);
   if (yes !== true) throw new AppError('cancelled');
 }

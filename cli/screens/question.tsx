@@ -132,7 +132,7 @@ export function QuestionScreen({ question, words, onAnswer, onBack }: QuestionPr
   if (answer !== null) return null;
   const label = labelOf(question);
   const fallback = question.fallback === undefined ? '' : ` (${safeLine(question.fallback)})`;
-  const head = shorten(`${label}${fallback}: `, Math.max(10, Math.floor(columns * 0.7)));
+  const head = shorten(`${label}${fallback}${words.colon}`, Math.max(10, Math.floor(columns * 0.7)));
   const choices = matching(question, text);
   const hints = [
     question.several === true ? words.severalHint : '',
@@ -198,7 +198,7 @@ const labelOf = ({ step, label }: Question): string => `${step === undefined ? '
 
 /** What stays of a question once it was answered; of a secret its length at most. */
 export const responseLine = (question: Question, answer: string, words: QuestionWords): string =>
-  `${labelOf(question)}: ${responseText(question, answer, words)}`;
+  `${labelOf(question)}${words.colon}${responseText(question, answer, words)}`;
 
 const responseText = ({ secret, choices, several, lines }: Question, answer: string, words: QuestionWords): string => {
   const count = answer.split('\n').length;

@@ -198,7 +198,7 @@ class SetupWizard {
     const context = this.#context;
     const { say } = context;
     const choice = await this.#form.askRest({
-      label: say('怎么办', 'what now'),
+      label: say('如何处理', 'what to do'),
       choices: [
         { value: 'key', label: say('修改密钥', 'correct the key') },
         { value: 'address', label: say('修改上游地址', "correct the upstream's address") },

@@ -80,6 +80,7 @@ test.each([
 test('the minute stands above: requests, errors with what was refused, latency, spend, each with its curve', () => {
   const [title = '', figures = '', curves = ''] = texts();
   expect(title).toMatch(/^gateway {2}Ours {2}https:\/\/ai\.example\.com +live {2}\d\d:\d\d:00$/);
+  expect(texts({}, 120, 24)[1]).toMatch(/Errors 5% \+3 refused +P95/);
   expect(figures).toMatch(/Requests 120\/min +Errors 5% \+3 ref +P95 1\.90s +Spend \$1\.20\/min/);
   expect(curves).toMatch(/^▁▃▅█ +▁▁█▁ +▁▅█▅ +▁▅▅█/);
 });
@@ -107,11 +108,30 @@ test('the selected channel stays in sight, and a failing one says what its upstr
   expect(far.some((text) => text.includes('401'))).toBe(false);
 });
 
-test('a short list leaves its room to the newest requests, an opened row takes all of it', () => {
+test('a short list leaves its room to the newest requests, an opened row to its own', () => {
   const short = { ...data, top: { ...data.top, channels: data.top.channels.slice(0, 2) } };
   const found = texts({}, 100, 28, 'en', short);
   expect(found.some((text) => /TIME +RESULT +MODEL/.test(text))).toBe(true);
-  expect(texts({ opened: true }, 100, 28, 'en', short).some((text) => /TIME +RESULT/.test(text))).toBe(false);
+  const [first] = data.log;
+  if (first === undefined) throw new Error('no log');
+  const row = { ...first, channel: 1, channel_name: 'main', model_name: 'own-model' };
+  const log = [row, { ...row, id: row.id + 1, channel: 3, model_name: 'other-model' }];
+  const opened = texts({ opened: true, selected: '1' }, 100, 28, 'en', { ...short, log }).join('\n');
+  expect(opened).toMatch(/TIME +RESULT +MODEL/);
+  expect(opened).toContain('own-model');
+  expect(opened).not.toContain('other-model');
+  expect(texts({ opened: true, selected: '1' }, 100, 28, 'en', { ...short, log: [] }).join('\n')).not.toMatch(/TIME +RESULT/);
+});
+
+test('the foot names the keys that the selected row has', () => {
+  const foot = (state: Partial<BoardState>, of = data) => texts(state, 100, 28, 'en', of).at(-1) ?? '';
+  const off = { ...data.top, channels: [{ ...channel(5, 'off', 'idle'), state: 'disabled' as const }] };
+  expect(foot({})).toContain('t test  d disable  /');
+  expect(foot({}, { ...data, top: off })).toContain('t test  e enable  /');
+  expect(foot({ view: 'keys' })).toContain('Enter open  d disable  c change  /');
+  for (const view of ['models', 'log'] as const) expect(foot({ view })).toContain('Enter open  / filter');
+  expect(foot({ typing: true, filter: 'a' })).toContain('Esc clears');
+  expect(foot({ change: 'x' })).toContain('Esc cancels');
 });
 
 test('an empty site, a filter that nothing matches, and a server that is away say so', () => {

@@ -190,7 +190,7 @@ const scenes: Readonly<Record<string, readonly Scene[]>> = {
         [`${key.back.repeat(8)}https://own.example/v1\r`, 'models'],
         [' ', '[x]'],
         ['own-name\r', '2 selected'],
-        [key.enter, 'what now'],
+        [key.enter, 'what to do'],
         [key.enter, 'key'],
         ['sk-other\r', 'no 2'],
         [key.down, '> correct the upstream'],
@@ -205,7 +205,7 @@ const scenes: Readonly<Record<string, readonly Scene[]>> = {
     {
       args: ['setup'],
       language: 'zh',
-      begins: '怎么办',
+      begins: '如何处理',
       answers: {
         ...filled,
         ...open,

@@ -64,7 +64,7 @@ test('a row says milliseconds, whose key it was at 80 cells, and nothing wider t
 
 test('headings and results are in the language of the terminal', () => {
   const look = { maxWidth: 80, color: false, language: 'zh' } as const;
-  expect(tailHeading(look)).toMatch(/^时间 +结果 +模型 +用户\/密钥 +用时 +输出 +费用$/);
+  expect(tailHeading(look)).toMatch(/^时间 +结果 +模型 +用户\/令牌 +用时 +输出 +费用$/);
   expect(tailLine({ ...row, type: 5, quota: 0 }, money, look)).toContain('失败');
 });
 

@@ -52,7 +52,7 @@ const parts: readonly Part[] = [
   { name: 'model', zh: '模型', width: 22, narrow: 17, value: (row) => row.model_name },
   {
     name: 'user/key',
-    zh: '用户/密钥',
+    zh: '用户/令牌',
     width: 20,
     narrow: 13,
     from: 80,
@@ -62,10 +62,9 @@ const parts: readonly Part[] = [
   {
     name: 'channel',
     zh: '渠道',
-    width: 7,
-    right: true,
+    width: 8,
     from: 110,
-    value: (row) => (row.channel === 0 ? '' : String(row.channel)),
+    value: (row) => (row.channel === 0 ? '' : row.channel_name || `#${row.channel}`),
   },
   {
     name: 'took',

@@ -172,7 +172,7 @@ async function createFrom(context: Context, flags: FlagValues): Promise<void> {
   )
     context.output.note(
       context.say(
-        `已有同名密钥 ${name}：请按编号使用，或加 --if-exists skip`,
+        `已有同名令牌 ${name}：请按编号使用，或加 --if-exists skip`,
         `there is another key of the name ${name}: use the id, or --if-exists skip`,
       ),
     );

@@ -117,7 +117,9 @@ export function Preview({ rule, tried }: PreviewProps) {
           aria-expanded={all}
           onClick={() => setAll(!all)}
         >
-          {t(all ? 'alertRules.fewer' : 'alertRules.all', { count: alerts.length })}
+          {t(all ? 'alertRules.fewer' : alerts.length === 1 ? 'alertRules.whole' : 'alertRules.all', {
+            count: alerts.length,
+          })}
         </button>
       )}
       {coarse > 0 ? <p className="text-ink-3">{t('alertRules.coarse', { time: minuteTime(coarse) })}</p> : null}
