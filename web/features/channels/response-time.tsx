@@ -14,8 +14,8 @@ export function ResponseTime({ ms, untested }: { readonly ms: number; readonly u
   if (ms === 0) return <span className="text-ink-3">{untested}</span>;
   const { bars, color } = ratingOf(ms);
   return (
-    <span className="inline-flex items-center gap-1.5">
-      <span className="flex h-3 items-end gap-px" aria-hidden="true">
+    <span className="inline-flex items-baseline gap-1.5">
+      <span className="flex h-3 items-end gap-px self-center" aria-hidden="true">
         {[1, 2, 3].map((bar) => (
           <span
             key={bar}

@@ -137,8 +137,8 @@ function PriceListPage({ models }: { readonly models: Models }) {
   const chains = models.list?.virtual_models ?? [];
   const bar = <Bar models={models} />;
   return (
-    // A visitor's page has no sidebar: its columns stay near each other, in line with the home page.
-    <div className={useUser() === null ? 'mx-auto max-w-7xl' : undefined}>
+    // A visitor's page has no sidebar: its columns stay near each other, in line with the home page, and its table ends where the page does.
+    <div className={useUser() === null ? 'mx-auto max-w-7xl sm:[&_section:has(>.sheet-table)]:mx-5' : undefined}>
       <PageHead title={t('nav.pricing')} count={models.pending || models.failure !== null ? undefined : count}>
         {models.admin ? (
           <>

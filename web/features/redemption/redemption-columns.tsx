@@ -86,7 +86,7 @@ const muted = (text: string) => <span className="text-ink-3">{text}</span>;
 export function redemptionColumns(options: RedemptionColumnsOptions): readonly Column<Redemption>[] {
   const { t, continued } = options;
   const shared = (row: Redemption, text: string, className = '') => (
-    <span className={continued.has(row.id) ? 'text-ink-3' : className}>{text}</span>
+    <span className={continued.has(row.id) ? 'text-ink-2' : className}>{text}</span>
   );
   return [
     { id: 'id', header: t('users.id'), number: true, order: 'id', hidden: true, cell: (row) => row.id },

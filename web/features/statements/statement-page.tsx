@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { Link } from 'wouter';
 import { monthAt, periodName, type Statement, type StatementLine } from '../../../server/contract/statement.ts';
+import { Empty } from '../../components/empty.tsx';
 import { Boundary } from '../../components/failure.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { LazyMenu } from '../../components/lazy-menu.tsx';
@@ -151,7 +152,7 @@ export function StatementSheet({ statement, admin }: { readonly statement: State
         </p>
       </header>
       {statement.lines.length === 0 ? (
-        <p className="text-ink-2">{t('statement.empty')}</p>
+        <Empty text={t('statement.empty')} />
       ) : (
         <>
           <Summary statement={statement} />

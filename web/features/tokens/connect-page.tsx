@@ -38,12 +38,14 @@ function WithKey() {
         </>
       ) : (
         <>
-          <SelectField
-            label={t('connect.key')}
-            value={String(key.id)}
-            options={keys.map(({ id, name }) => [String(id), name] as const)}
-            onChange={setChosen}
-          />
+          <div className="max-w-md">
+            <SelectField
+              label={t('connect.key')}
+              value={String(key.id)}
+              options={keys.map(({ id, name }) => [String(id), name] as const)}
+              onChange={setChosen}
+            />
+          </div>
           <UseWith token={key} onCopy={(text) => void copyOrShow(text)} />
         </>
       )}

@@ -7,7 +7,9 @@ import { agents, modelFor, type SetupStep, setupSteps } from '../../../server/co
 import type { Token } from '../../../server/contract/entities.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { displayedKey } from '../../../server/contract/token-key.ts';
+import { Icon } from '../../components/icon.tsx';
 import { Sheet } from '../../components/overlay.tsx';
+import { Scrolls } from '../../components/scrolls.tsx';
 import { SelectField } from '../../components/select.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
@@ -66,12 +68,13 @@ function Step({
           aria-label={`${t('app.copy')}: ${place}`}
           onClick={() => onCopy(step.text)}
         >
+          <Icon name="copy" />
           {t('app.copy')}
         </button>
       </div>
-      <pre className="rounded-2 border border-line bg-sunken p-3 font-mono text-[12px] leading-5 break-all whitespace-pre-wrap">
-        {step.text}
-      </pre>
+      <Scrolls as="pre" className="code-sample rounded-2 border border-line bg-sunken font-mono text-[12px] leading-5">
+        <code>{step.text}</code>
+      </Scrolls>
     </section>
   );
 }
@@ -120,12 +123,14 @@ export function UseWith({ token, onCopy, own = true }: UseWithProps) {
   return (
     <>
       {models.length < 2 ? null : (
-        <SelectField
-          label={t('tokens.snippetModel')}
-          value={shownModel}
-          options={models.map((name) => [name, name] as const)}
-          onChange={setChosenModel}
-        />
+        <div className="max-w-md">
+          <SelectField
+            label={t('tokens.snippetModel')}
+            value={shownModel}
+            options={models.map((name) => [name, name] as const)}
+            onChange={setChosenModel}
+          />
+        </div>
       )}
       <div className="mb-2 flex flex-wrap gap-1">
         {choices.map(({ name }) => (
