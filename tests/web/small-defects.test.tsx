@@ -160,7 +160,7 @@ test('that the models of a provider could not be read stands in the form, and no
     { user: reader(100), answers: filled },
   );
   await page.until(() =>
-    expect(page.text()).toContain(`${i18next.t('channels.listFailed')}: 401 Incorrect API key provided`),
+    expect(page.text()).toContain(`${i18next.t('channels.listFailed')}：401 Incorrect API key provided`),
   );
   expect(taken).toEqual([]);
 });

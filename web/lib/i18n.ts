@@ -41,3 +41,7 @@ export function setLanguage(language: Language): void {
 }
 
 export const currentLanguage = (): Language => i18next.language ?? 'zh';
+
+/** @returns one text: between sentences of Chinese there is no space. */
+export const sentences = (...parts: readonly string[]): string =>
+  parts.filter((part) => part !== '').join(currentLanguage() === 'zh' ? '' : ' ');

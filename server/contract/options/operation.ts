@@ -13,7 +13,7 @@ export const operationOptions = {
     label: { zh: '单位美元额度', en: 'Quota per dollar' },
     help: {
       zh: '1 美元等于多少额度；修改后所有余额的含义都会改变。',
-      en: 'Quota in one dollar; changing it changes what every balance means.',
+      en: 'How much quota one dollar is. Changing it changes what every balance is worth.',
     },
     role: 100,
     publicAs: 'quota_per_unit',
@@ -67,7 +67,7 @@ export const operationOptions = {
     label: { zh: '演示站点模式', en: 'Demo site mode' },
     help: {
       zh: '显示演示标记；除登录外拒绝所有人的任何修改，只有超级管理员仍可修改配置项，以便关闭它。',
-      en: 'Refuses all changes but signing in, to everybody; only the super administrator still changes options, this one too.',
+      en: 'Shows a demo badge and refuses every change except signing in. Only the super administrator can still change options, so that this can be turned off.',
     },
     role: 100,
     publicAs: 'demo_site_enabled',

@@ -21,7 +21,7 @@ export const signInOptions = {
     label: { zh: '仅凭邀请码注册', en: 'Register with an invitation only' },
     help: {
       zh: '没有现有用户的邀请码，任何方式都不能注册；此后生成的邀请码为 10 位。',
-      en: 'Without the code of a user nobody registers in any way; codes made from then on have 10 letters.',
+      en: "Nobody can register without a user's invitation code. Codes made after this is turned on have 10 letters.",
     },
     role: 100,
     publicAs: 'invitation_required',
@@ -35,7 +35,7 @@ export const signInOptions = {
     label: { zh: '每个地址每日注册数', en: 'Registrations per address and day' },
     help: {
       zh: '一个 IPv4 地址或 IPv6 的 /64 网段每天最多注册多少个账户；0 为不限（每小时最多 20 个）。',
-      en: 'New accounts that an IPv4 address or a /64 of IPv6 may make in a day; 0 is no limit besides 20 an hour.',
+      en: 'New accounts per day from one IPv4 address or IPv6 /64. With 0 there is no daily limit; 20 an hour is always the most.',
     },
     role: 100,
     dependsOn: 'RegisterEnabled',
@@ -406,7 +406,7 @@ export const signInOptions = {
     label: { zh: 'Claude Code 环境变量', en: 'Variables for Claude Code' },
     help: {
       zh: '已登录的 Claude Code 在启动时设置的变量（名称 → 值）；非空时它会先请用户确认，默认回答会结束程序。',
-      en: 'Name → value, set in each Claude Code that is signed in; it then asks its user first, and the default answer ends it.',
+      en: 'Name → value, set when a signed-in Claude Code starts. If not empty, it first asks its user to confirm; the default answer quits the program.',
     },
     role: 100,
     dependsOn: 'agents.sign_in',

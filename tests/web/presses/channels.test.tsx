@@ -7,5 +7,5 @@ pressViews({
   channels: { ...views.channels, how: { keys: ['j', 'j', 'k', 'x', 'Enter', 'Escape', '/', 'Escape', 'n'] } },
   'channels-tags': views['channels-tags'],
   'channel-add': { ...sheets['channel-add'], how: { sheet: true } },
-  'channel-edit': { ...sheets['channel-edit'], how: { sheet: true, sets: ['gpt- and text- models'] } },
+  'channel-edit': { ...sheets['channel-edit'], how: { sheet: true, sets: ['Add related models'] } },
 });

@@ -15,7 +15,7 @@ pressViews({
   'channel-edit-refused': {
     ...sheets['channel-edit'],
     ...refused,
-    how: { sheet: true, sets: ['gpt- and text- models'] },
+    how: { sheet: true, sets: ['Add related models'] },
   },
   'users-refused': { ...views.users, ...refused },
   'account-refused': { ...views.account, ...refused },

@@ -121,7 +121,7 @@ export function ChannelModels({ value, common, ask, atOnce = false, onChange }: 
         {names.length === 0 ? null : action(t('channels.clearModels'), () => onChange(''), { danger: true })}
       </div>
       <p role="status" className={failed === '' ? 'sr-only' : 'break-words text-danger'}>
-        {failed === '' ? '' : `${t('channels.listFailed')}: ${failed}`}
+        {failed === '' ? '' : t('app.named', { name: t('channels.listFailed'), value: failed })}
       </p>
       <ModelPicker
         models={offered}

@@ -197,7 +197,7 @@ export function PlaygroundPage() {
     if ((text === '' && draft.files.length === 0) || conversation.busy || none || names[0] === '') return;
     const invalid = invalidSetting(conversation.settings);
     if (invalid !== null) {
-      toast.error(`${t(`playground.${invalid}`)}: ${t('playground.unreadable')}`);
+      toast.error(t('app.named', { name: t(`playground.${invalid}`), value: t('playground.unreadable') }));
       return;
     }
     conversation.send(text, draft.files, draft.at);

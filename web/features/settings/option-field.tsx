@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { Language } from '../../../server/contract/enum.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
+import { sentences } from '../../lib/i18n.ts';
 import { isSwitch, isTable, isWide, SwitchField, TypedField } from './option-input.tsx';
 
 export interface OptionFieldProps {
@@ -44,7 +45,7 @@ export const OptionField = memo(function OptionField(props: OptionFieldProps) {
       : option === 'QuotaPerUnit'
         ? t('settings.unitWarning')
         : '';
-  const help = `${textIn(optionRow(option).help, language)} ${state}`.trim();
+  const help = sentences(textIn(optionRow(option).help, language), state);
 
   const fieldProps = {
     ...{ option, language, value, locked, help, error: props.error },

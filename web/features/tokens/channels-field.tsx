@@ -23,13 +23,13 @@ export function ChannelsField({ selected, onChange }: ChannelsFieldProps) {
   if (!isAdmin(user))
     return selected.length === 0 ? null : (
       <p className="mb-4 text-ink-2">
-        {t('tokens.channels')}: {said}
+        {t('app.named', { name: t('tokens.channels'), value: said })}
       </p>
     );
   return (
     <details className="mb-4 open:col-span-full" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary className="cursor-pointer text-ink-2">
-        {t('tokens.channels')}: {said}
+        {t('app.named', { name: t('tokens.channels'), value: said })}
       </summary>
       {open ? <Choice selected={selected} onChange={onChange} /> : null}
     </details>

@@ -40,7 +40,8 @@ export function sentenceOf(summary: KeySummary, t: TFunction, language: string):
     rpm === 0 ? '' : t('tokens.sentence.rpm', { count: rpm }),
   ];
   return t('tokens.sentence.whole', {
-    name: name === '' ? t('tokens.sentence.nameless') : name,
+    // Chinese words need no space between them; a name does, after it.
+    name: name === '' ? t('tokens.sentence.nameless') : language === 'zh' ? `${name} ` : name,
     spend: spends.length === 0 ? bold(t('tokens.sentence.noLimit')) : list(spends.map(bold)),
     models:
       models.length === 0

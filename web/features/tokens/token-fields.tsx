@@ -18,6 +18,7 @@ import type { FieldOf } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
 import { expiryOf } from '../../lib/expiry.ts';
 import { day, grouped } from '../../lib/format.ts';
+import { sentences } from '../../lib/i18n.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
@@ -94,7 +95,10 @@ function SpendField({ form, token, details, onChange }: PartProps) {
       <p className="-mt-3 mb-2 text-[12px] leading-4 text-ink-3">
         {spend === 'none'
           ? t('tokens.spendHelp.none')
-          : `${amount.kind === 'value' ? `${t('tokens.asQuota', { quota: grouped(amount.value) })} ` : ''}${t(`tokens.spendHelp.${spend}`)}`}
+          : sentences(
+              amount.kind === 'value' ? t('tokens.asQuota', { quota: grouped(amount.value) }) : '',
+              t(`tokens.spendHelp.${spend}`),
+            )}
       </p>
       <div className="mb-4 flex flex-wrap items-center gap-1.5">
         {presets.map((preset) => {
@@ -297,8 +301,10 @@ export function TokenFields(part: PartProps) {
         <LimitFields {...part} />
         <details className="mb-4 open:col-span-full">
           <summary className="cursor-pointer text-ink-2">
-            {t('tokens.addresses')}:{' '}
-            {namesIn(form.ips).length === 0 ? t('tokens.anyAddress') : namesIn(form.ips).length}
+            {t('app.named', {
+              name: t('tokens.addresses'),
+              value: namesIn(form.ips).length === 0 ? t('tokens.anyAddress') : namesIn(form.ips).length,
+            })}
           </summary>
           <div className="mt-3">
             <AddressesField {...part} />

@@ -52,7 +52,7 @@ function BindingList({ user }: { readonly user: User }) {
         ))}
         {others.length === 0 ? null : (
           <div className="flex flex-wrap gap-x-2 text-ink-3">
-            <dd className="order-first">{t('users.notBound')}:</dd>
+            <dd className="order-first">{t('app.named', { name: t('users.notBound'), value: '' }).trim()}</dd>
             {others.map((name) => (
               <dt key={name}>{t(`users.${name}`)}</dt>
             ))}
