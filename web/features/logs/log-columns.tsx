@@ -76,7 +76,7 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
     return (
       <span
         // It fills what the figures of other rows leave it, and asks for no width of its own; without them it has its own.
-        className={`flex w-0 min-w-full gap-2 text-[12px] max-lg:w-40 max-lg:py-1 max-lg:leading-4 max-sm:w-auto max-sm:min-w-0 ${className}`}
+        className={`flex w-0 min-w-full gap-2 text-[12px] max-lg:w-32 max-lg:py-1 max-lg:leading-4 max-sm:w-auto max-sm:min-w-0 ${className}`}
         title={text}
       >
         <span className="truncate max-lg:line-clamp-3 max-lg:whitespace-normal max-lg:[overflow-wrap:anywhere]">
