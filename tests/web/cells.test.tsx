@@ -270,8 +270,8 @@ test('a code shows its end, when it expires or that it never does, and who used 
   expect(cellOf(columns, 'used', used as never)).toContain('<a href="/user/7">mira</a>');
   expect(cellOf(columns, 'code', { key: 'c0de0000000000000000000000007f3a' } as never)).toContain('…7f3a');
   // What codes made together share is said once.
-  expect(cellOf(columns, 'name', { id: 2, name: 'gift' } as never)).not.toContain('text-ink-3');
-  expect(cellOf(columns, 'name', { id: 3, name: 'gift' } as never)).toContain('text-ink-3');
+  expect(cellOf(columns, 'name', { id: 2, name: 'gift' } as never)).not.toContain('text-ink-2');
+  expect(cellOf(columns, 'name', { id: 3, name: 'gift' } as never)).toContain('text-ink-2');
   const batch = { name: 'gift', quota: 5, created_time: 1, expired_time: 0 };
   const rows = [batch, batch, { ...batch, quota: 6 }, { ...batch, quota: 6, created_time: 2 }, batch];
   expect([...continuedIn(rows.map((row, id) => ({ ...row, id })) as never)]).toEqual([1]);

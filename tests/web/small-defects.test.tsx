@@ -258,12 +258,12 @@ test('an address without a page offers the search and the pages that are meant m
   let asked = 0;
   const stop = (await import('../../web/lib/search-request.ts')).onSearchRequest(() => void asked++);
   const page = await mounted(() => <NotFoundPage />, { user: reader(100) });
-  expect(links()).toEqual(['/token', '/log', '/channel']);
+  expect(links()).toEqual(['/detail', '/token', '/log', '/channel']);
   await page.press(i18next.t('palette.open'));
   expect(asked).toBe(1);
   stop();
   await mounted(() => <NotFoundPage />, { user: reader(1) });
-  expect(links()).toEqual(['/token', '/log', '/pricing']);
+  expect(links()).toEqual(['/detail', '/token', '/log', '/pricing']);
   const guest = await mounted(() => <NotFoundPage />);
   expect(links()).toEqual(['/', '/pricing', '/login']);
   expect(guest.text()).not.toContain(i18next.t('palette.open'));

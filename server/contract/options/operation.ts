@@ -67,7 +67,7 @@ export const operationOptions = {
     label: { zh: '演示站点模式', en: 'Demo site mode' },
     help: {
       zh: '显示演示标记；除登录外拒绝所有人的任何修改，只有超级管理员仍可修改配置项，以便关闭它。',
-      en: 'Shows a demo badge and refuses every change except signing in. Only the super administrator can still change options, so that this can be turned off.',
+      en: 'Shows a demo badge. Refuses every change except signing in; only the super administrator can still change options.',
     },
     role: 100,
     publicAs: 'demo_site_enabled',

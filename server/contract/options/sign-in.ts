@@ -406,7 +406,7 @@ export const signInOptions = {
     label: { zh: 'Claude Code 环境变量', en: 'Variables for Claude Code' },
     help: {
       zh: '已登录的 Claude Code 在启动时设置的变量（名称 → 值）；非空时它会先请用户确认，默认回答会结束程序。',
-      en: 'Name → value, set when a signed-in Claude Code starts. If not empty, it first asks its user to confirm; the default answer quits the program.',
+      en: 'Name → value, set when a signed-in Claude Code starts. It asks its user first; the default answer ends it.',
     },
     role: 100,
     dependsOn: 'agents.sign_in',
