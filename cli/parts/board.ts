@@ -176,11 +176,7 @@ function figures({ data, room, context: { say }, money }: Painter): BoardLine[] 
   const refused = recent.refused === 0 ? '' : fits ? whole : short;
   const parts: readonly (readonly [string, string, readonly number[]])[] = [
     [say('请求', 'Requests'), `${requests}/min`, history.requests],
-    [
-      say('错误', 'Errors'),
-      `${failed}${refused}`,
-      history.errors,
-    ],
+    [say('错误', 'Errors'), `${failed}${refused}`, history.errors],
     [say('延迟', 'P95'), duration(p95), history.p95],
     [say('费用', 'Spend'), `${spend}/min`, history.charge],
   ];

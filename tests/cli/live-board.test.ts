@@ -120,7 +120,9 @@ test('a short list leaves its room to the newest requests, an opened row to its 
   expect(opened).toMatch(/TIME +RESULT +MODEL/);
   expect(opened).toContain('own-model');
   expect(opened).not.toContain('other-model');
-  expect(texts({ opened: true, selected: '1' }, 100, 28, 'en', { ...short, log: [] }).join('\n')).not.toMatch(/TIME +RESULT/);
+  expect(texts({ opened: true, selected: '1' }, 100, 28, 'en', { ...short, log: [] }).join('\n')).not.toMatch(
+    /TIME +RESULT/,
+  );
 });
 
 test('the foot names the keys that the selected row has', () => {

@@ -268,3 +268,14 @@ test('an address without a page offers the search and the pages that are meant m
   expect(links()).toEqual(['/', '/pricing', '/login']);
   expect(guest.text()).not.toContain(i18next.t('palette.open'));
 });
+
+test('the list of users begins with ten rows', async () => {
+  localStorage.removeItem('page-size');
+  const { UsersPage } = await import('../../web/features/users/users-page.tsx');
+  const page = await mounted(() => <UsersPage />, {
+    user: reader(100),
+    answers: { 'user.list': { items: [], total: 0, page: 1, page_size: 10 } },
+  });
+  await page.until(() => expect(page.calls.map(([id]) => id)).toContain('user.list'));
+  expect(page.calls.find(([id]) => id === 'user.list')?.[1]).toMatchObject({ page_size: '10' });
+});

@@ -44,7 +44,9 @@ export function InvoicePaper({ invoice }: { readonly invoice: Invoice }) {
           <tr>
             <td>
               {t(isNote ? 'paper.creditTaken' : 'paper.credit', { credit })}
-              <span className="paper-small">{t(isNote ? 'paper.wasPaidBy' : 'paper.paidBy', { method: methodName(t, invoice.method) })}</span>
+              <span className="paper-small">
+                {t(isNote ? 'paper.wasPaidBy' : 'paper.paidBy', { method: methodName(t, invoice.method) })}
+              </span>
             </td>
             <td className="number">{money(invoice.gross)}</td>
           </tr>

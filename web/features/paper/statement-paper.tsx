@@ -90,7 +90,9 @@ export function StatementPaper({ statement }: { readonly statement: Statement })
       }
       facts={[
         // What a payment names, so that it can be told whose and for when it is.
-        ...(bill === null ? [] : [[t('paper.reference'), `${statement.month}-${statement.of}-${statement.id}`] as const]),
+        ...(bill === null
+          ? []
+          : [[t('paper.reference'), `${statement.month}-${statement.of}-${statement.id}`] as const]),
         [t('paper.month'), periodName(statement.month, i18n.language)],
         [t('paper.period'), range === null ? '' : `${dayAt(range.from)} – ${dayAt(range.to)} (UTC)`],
         ...(bill === null || bill.buyer.name === '' ? [] : [[t('paper.account'), whose] as const]),

@@ -56,7 +56,9 @@ function Day({ bars }: { readonly bars: readonly TrafficBar[] }) {
 }
 
 export const modalityText = (t: TFunction, takes: readonly string[]): string =>
-  takes.length === 0 ? '–' : takes.map((one) => t(`pricing.take.${one as 'text'}`)).join(currentLanguage() === 'zh' ? '、' : ', ');
+  takes.length === 0
+    ? '–'
+    : takes.map((one) => t(`pricing.take.${one as 'text'}`)).join(currentLanguage() === 'zh' ? '、' : ', ');
 
 /** The prices in one text, as the card on a phone says them. */
 /** What the price comes to at its channels. */

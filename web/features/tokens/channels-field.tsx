@@ -22,9 +22,7 @@ export function ChannelsField({ selected, onChange }: ChannelsFieldProps) {
   const said = selected.length === 0 ? t('tokens.anyChannel') : selected.map((id) => `#${id}`).join(', ');
   if (!isAdmin(user))
     return selected.length === 0 ? null : (
-      <p className="mb-4 text-ink-2">
-        {t('app.named', { name: t('tokens.channels'), value: said })}
-      </p>
+      <p className="mb-4 text-ink-2">{t('app.named', { name: t('tokens.channels'), value: said })}</p>
     );
   return (
     <details className="mb-4 open:col-span-full" onToggle={(event) => setOpen(event.currentTarget.open)}>

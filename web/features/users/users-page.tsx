@@ -85,7 +85,7 @@ export function UsersPage() {
   const url = useUrl();
   const [path, navigate] = useLocation();
   const [closing, setClosing] = useState<User | null>(null);
-  const pageState = usePageState();
+  const pageState = usePageState(10);
   const { page, size } = pageState;
   const [keyword, group] = [url.get('q'), url.get('group')];
   const [role, status] = [numberIn(url.get('role')), numberIn(url.get('status'))];
