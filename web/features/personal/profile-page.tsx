@@ -15,7 +15,7 @@ import { siteAddress } from '../../lib/base-path.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { grouped } from '../../lib/format.ts';
 import { useRead } from '../../lib/read.ts';
-import { roleLabel } from '../../lib/session.ts';
+import { isRoot, roleLabel } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
 import { BuyerCard } from '../invoices/buyer.tsx';
 import { AccessTokens } from './access-tokens.tsx';
@@ -45,7 +45,11 @@ function Profile({ self }: { readonly self: User }) {
       title={self.username}
       actions={
         <>
-          <span className="rounded-1 bg-sunken px-1.5 text-[11px] text-ink-2">{t(roleLabel(self.role))}</span>
+          <span
+            className={`rounded-1 px-1.5 text-[11px] ${isRoot(self) ? 'bg-danger-soft text-danger' : 'bg-sunken text-ink-2'}`}
+          >
+            {t(roleLabel(self.role))}
+          </span>
           <span className="text-ink-3">#{self.id}</span>
         </>
       }
