@@ -87,6 +87,7 @@ test('channels', async () => {
   await sees('渠道创建成功！');
   await page.goto(`${url}/channel/edit/999`);
   await sees('渠道未找到，请刷新页面后重试。');
+  await page.goto(`${url}/channel`);
   await page.getByRole('button', { name: 'first 的更多操作' }).click();
   await failing('**/api/channel/copy/*', { success: false, message: '不行', code: 'x' }, async () => {
     await page.getByRole('menuitem', { name: '复制' }).click();
