@@ -3,6 +3,7 @@
 import type { OutputOf } from '../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../server/contract/endpoints/index.ts';
 import type { Log } from '../../server/contract/entities.ts';
+import { LogType } from '../../server/contract/enum.ts';
 import { safeLine } from '../../server/contract/safe-text.ts';
 import { storedIn } from '../../server/contract/stored-texts.ts';
 import type { ChannelState } from '../../server/contract/traffic.ts';
@@ -229,8 +230,6 @@ interface Listed {
   readonly look: (key: string) => Look;
 }
 
-const errorType = 5;
-
 function listOf({ data, state, room, context: { say, language }, money }: Painter): Listed {
   switch (state.view) {
     case 'channels': {
@@ -330,7 +329,7 @@ function listOf({ data, state, room, context: { say, language }, money }: Painte
             row.quota === 0 ? '' : money.of(row.quota, 'exact'),
           ];
         },
-        look: (key) => (rows.get(key)?.type === errorType ? 'bad' : 'plain'),
+        look: (key) => (rows.get(key)?.type === LogType.error ? 'bad' : 'plain'),
       };
     }
   }
@@ -341,11 +340,11 @@ const badSuccess = 80;
 
 function resultOf(row: Log, say: Context['say']): string {
   if (row.end_reason === 'refused') return say('拒绝', 'refused');
-  if (row.type === errorType) return say('失败', 'FAILED');
-  if (row.type === 1) return say('充值', 'top-up');
-  if (row.type === 3) return say('管理', 'manage');
-  if (row.type === 4) return say('系统', 'system');
-  if (row.type !== 2) return say('其他', 'other');
+  if (row.type === LogType.error) return say('失败', 'FAILED');
+  if (row.type === LogType.topup) return say('充值', 'top-up');
+  if (row.type === LogType.manage) return say('管理', 'manage');
+  if (row.type === LogType.system) return say('系统', 'system');
+  if (row.type !== LogType.consume) return say('其他', 'other');
   return row.end_reason === 'completed' ? say('成功', 'ok') : say('中断', 'cut off');
 }
 
@@ -389,7 +388,7 @@ function details(painter: Painter, key: string): BoardLine[] {
     const said = safeLine(storedIn(row.content, language));
     return [
       line(` ${row.request_id}  ${resultOf(row, say)}`, 'title'),
-      ...(said === '' ? [] : [line(` ${said}`, row.type === errorType ? 'bad' : 'plain')]),
+      ...(said === '' ? [] : [line(` ${said}`, row.type === LogType.error ? 'bad' : 'plain')]),
       pair(say('时间', 'time'), new Date(row.created_at * 1000).toISOString()),
       pair(say('模型', 'model'), row.model_name),
       pair(say('用户', 'user'), `${row.username} / ${storedIn(row.token_name, language)}`),

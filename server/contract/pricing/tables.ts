@@ -52,7 +52,7 @@ interface CompiledTables {
 
 /** The last ones asked for: other options change without prices, and what was resolved from the same prices is kept. */
 let recent: readonly CompiledTables[] = [];
-const mostRecent = 4;
+const maxRecent = 4;
 
 /**
  * The same object is given for the same texts on the same day.
@@ -67,7 +67,7 @@ export function compilePriceTables(text: (key: PriceOptionKey) => string, now: n
   );
   if (known !== undefined) return known.tables;
   const tables = compile(text, now);
-  recent = [{ texts: asked, madeAt: now, tables }, ...recent.slice(0, mostRecent - 1)];
+  recent = [{ texts: asked, madeAt: now, tables }, ...recent.slice(0, maxRecent - 1)];
   return tables;
 }
 

@@ -60,7 +60,6 @@ export const modalityText = (t: TFunction, takes: readonly string[]): string =>
     ? '–'
     : takes.map((one) => t(`pricing.take.${one as 'text'}`)).join(currentLanguage() === 'zh' ? '、' : ', ');
 
-/** The prices in one text, as the card on a phone says them. */
 /** What the price comes to at its channels. */
 function rangeText(t: TFunction, { least, factors }: ModelView, value: number): string {
   if (factors === undefined) return t('pricing.fromPrice', { price: dollarText(value * (least ?? 1)) });
@@ -69,6 +68,7 @@ function rangeText(t: TFunction, { least, factors }: ModelView, value: number): 
   return t('pricing.priceRange', { least: dollarText(value * factors.least), most });
 }
 
+/** The prices in one text, as the card on a phone says them. */
 function priceText(t: TFunction, { input, output, perCall }: ModelView): string {
   if (perCall !== null) return `$${dollarText(perCall)} ${t('pricing.callUnit')}`;
   // Vectors have no words to pay for.
