@@ -301,7 +301,7 @@ test('set-up that was broken off is taken up where it ended', async () => {
   second.type(key.enter);
   // A test that fails is offered for correction.
   await second.until('the test failed');
-  await second.until('what now');
+  await second.until('what to do');
   second.type('address');
   await Bun.sleep(60);
   second.type(key.enter);
