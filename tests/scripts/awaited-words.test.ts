@@ -6,7 +6,11 @@ import { expect, test } from 'vitest';
 const root = resolve(import.meta.dirname, '../..');
 const pathsOf = (pattern: string): string[] => [...new Bun.Glob(pattern).scanSync({ cwd: root })];
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
-const plain = (text: string): string => text.replace(/\\(['"`])/g, '$1').replace(/\s+/g, ' ').toLowerCase();
+const plain = (text: string): string =>
+  text
+    .replace(/\\(['"`])/g, '$1')
+    .replace(/\s+/g, ' ')
+    .toLowerCase();
 const codeOf = (path: string): string => plain(textOf(path).replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, ''));
 
 /** What is awaited on a terminal, or found in what a program wrote. */
@@ -26,7 +30,8 @@ const goneFrom = (said: string, text: string): string[] =>
   );
 
 test('words that a program has no more, or has in another order, are found; values and what is typed are not', () => {
-  const said = plain("say(`still ${count} streams`); label: 'the upstream\\'s  address'; 'models'; export ${name}=");
+  const value = ['$', '{count}'].join('');
+  const said = plain(`say('still ${value} streams'); label: 'the upstream\\'s  address'; 'models'; export ${value}=`);
   const gone = (line: string) => goneFrom(said, line);
   expect(gone("await terminal.until('still 8 streams')")).toEqual([]);
   expect(gone("await terminal.until('3/4 the upstream\\'s address (models)')")).toEqual([]);
@@ -34,7 +39,7 @@ test('words that a program has no more, or has in another order, are found; valu
   expect(gone("terminal.type('red fox'); expect(terminal.text()).toContain('red fox')")).toEqual([]);
   expect(gone("await terminal.until('what now')")).toEqual(['what now']);
   expect(gone('expect(out).toContain(\n  "address of the upstream")')).toEqual(['address of the upstream']);
-  expect(gone('await one.until(`models: ${count} gone`)')).toEqual(['gone']);
+  expect(gone(`await one.until(\`models: ${value} gone\`)`)).toEqual(['gone']);
 });
 
 test('what tests of programs wait for is said by the terminal, the server or the scripts', () => {
