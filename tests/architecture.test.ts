@@ -105,6 +105,27 @@ test('the relay’s stages know nothing of those after them', () => {
   expect(upwards).toEqual([]);
 });
 
+/** From the ground up: a room of the console knows those before it alone, and of the features none knows another. */
+const rooms = ['lib', 'components', 'shell', 'features', 'app'];
+/** The menu is what the pages say of themselves, and it stands around them. */
+const knowsPages = 'web/shell/nav.ts';
+
+test('what two features of the console share lies in its components or its lib', () => {
+  const roomOf = (path: string): number => rooms.indexOf(/^web\/([a-z]+)\//.exec(path)?.[1] ?? '');
+  const featureOf = (path: string): string | undefined => /^web\/features\/([a-z-]+)\//.exec(path)?.[1];
+  const inside = source.filter((path) => roomOf(path) >= 0);
+  expect([...new Set(inside.map(roomOf))].sort()).toEqual(rooms.map((_room, floor) => floor));
+  const wrong = inside.flatMap((path) =>
+    importsOf(path)
+      .filter(
+        ({ target }) =>
+          roomOf(target) > roomOf(path) || (roomOf(target) === roomOf(path) && featureOf(target) !== featureOf(path)),
+      )
+      .map(({ target }) => `${path} -> ${target}`),
+  );
+  expect(wrong).toEqual([`${knowsPages} -> web/app/pages.tsx`]);
+});
+
 test('no file imports itself round a corner', () => {
   expect(cyclesIn(new Map(source.map((path) => [path, targetsOf(path, textOf(path))])))).toEqual([]);
 });

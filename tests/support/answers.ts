@@ -8,7 +8,7 @@ import type { Conversation } from '../../server/contract/endpoints/log.ts';
 import type { Channel, Log, Redemption, Token, TopUpOrder, User } from '../../server/contract/entities.ts';
 import type { InvoiceRow } from '../../server/contract/invoice.ts';
 import { optionKeys, optionRow } from '../../server/contract/options.ts';
-import type { Status } from '../../web/shell/status.ts';
+import type { Status } from '../../web/lib/status.ts';
 
 /** Thursday, 2026-11-26 09:30 UTC, in epoch seconds. */
 export const now = Date.UTC(2026, 10, 26, 9, 30) / 1000;

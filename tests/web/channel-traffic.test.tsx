@@ -1,7 +1,7 @@
 /** The channel list says which channels fail by requests of users, since when, and who served them instead. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Channel } from '../../server/contract/entities.ts';
-import type { ChannelTraffic } from '../../web/features/channels/traffic.ts';
+import type { ChannelTraffic } from '../../web/components/channel-traffic.ts';
 import { aroundPages, reader, rendered } from './rendered.tsx';
 
 beforeAll(() => aroundPages(reader(100)));
@@ -147,7 +147,7 @@ test('what the channel says of its status is shown before its traffic knows', as
 });
 
 test('channels that fail lead, whether they still serve or were disabled for it; the others keep their order', async () => {
-  const { failingFirst } = await import('../../web/features/channels/traffic.ts');
+  const { failingFirst } = await import('../../web/components/channel-traffic.ts');
   const channels = [channel(1, 'a'), channel(2, 'b'), channel(3, 'c', 3), channel(4, 'd', 2)];
   const order = failingFirst(channels, new Map([[2, traffic(2, failing)]])).map(({ id }) => id);
   expect(order).toEqual([2, 3, 1, 4]);

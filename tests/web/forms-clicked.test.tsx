@@ -86,7 +86,7 @@ test('a key with an address that is none is not sent: the field says which, and 
 });
 
 test('a code is asked for once in half a minute, and again at once where it could not be sent', async () => {
-  const { CodeButton } = await import('../../web/features/account/code-button.tsx');
+  const { CodeButton } = await import('../../web/components/login/code-button.tsx');
   let works = false;
   let may = false;
   const page = await mounted(() => <CodeButton email="mira@x.example" turnstile="" mayAsk={() => may} />, {

@@ -143,7 +143,7 @@ test('a retried request says so, and its user cannot see it', async () => {
 });
 
 test('time is spent on failed attempts, on waiting and on the stream, and nothing is counted twice', async () => {
-  const { detailsOf, spansOf } = await import('../../web/features/logs/row-details.ts');
+  const { detailsOf, spansOf } = await import('../../web/lib/log-details.ts');
   const spans = async (id: number) => {
     const row = await rowOf(id);
     return spansOf(row, detailsOf(row)).map(({ kind, ms, name }) => [kind, ms, name]);
@@ -161,8 +161,8 @@ test('time is spent on failed attempts, on waiting and on the stream, and nothin
 });
 
 test('each line of the bill has its tokens, its price and its amount', async () => {
-  const { CostBreakdown } = await import('../../web/features/logs/cost-breakdown.tsx');
-  const { detailsOf } = await import('../../web/features/logs/row-details.ts');
+  const { CostBreakdown } = await import('../../web/components/cost-breakdown.tsx');
+  const { detailsOf } = await import('../../web/lib/log-details.ts');
   const html = rendered(<CostBreakdown details={detailsOf(await rowOf(1))} />, {
     answers: { status: { quota_per_unit: 500_000, display_in_currency: true } },
   });
@@ -172,7 +172,7 @@ test('each line of the bill has its tokens, its price and its amount', async () 
 });
 
 test('the lines of a bill add up to its total where each has a fraction', async () => {
-  const { CostBreakdown } = await import('../../web/features/logs/cost-breakdown.tsx');
+  const { CostBreakdown } = await import('../../web/components/cost-breakdown.tsx');
   const details = { ...price, model_ratio: 0.075, input: 802, cache_tokens: 3700, output: 638 };
   const html = rendered(<CostBreakdown details={details} />, {
     answers: { status: { quota_per_unit: 500_000, display_in_currency: true } },
@@ -182,7 +182,7 @@ test('the lines of a bill add up to its total where each has a fraction', async 
 });
 
 test('a bill names what earlier requests left of a unit, and its lines add up with it', async () => {
-  const { CostBreakdown } = await import('../../web/features/logs/cost-breakdown.tsx');
+  const { CostBreakdown } = await import('../../web/components/cost-breakdown.tsx');
   const billed = (more: object) => {
     const details = { ...price, model_ratio: 0.075, input: 802, cache_tokens: 3700, output: 638, ...more };
     const html = rendered(<CostBreakdown details={details} />, {

@@ -41,8 +41,8 @@ const text = (page: string): string =>
     .replace(/\s+/g, ' ');
 
 const onPaper = async (of: { readonly invoice: Invoice } | { readonly statement: Statement }): Promise<string> => {
-  const { InvoicePaper } = await import('../../web/features/paper/invoice-paper.tsx');
-  const { StatementPaper } = await import('../../web/features/paper/statement-paper.tsx');
+  const { InvoicePaper } = await import('../../web/components/paper/invoice-paper.tsx');
+  const { StatementPaper } = await import('../../web/components/paper/statement-paper.tsx');
   return rendered('invoice' in of ? <InvoicePaper {...of} /> : <StatementPaper {...of} />, { answers: {} });
 };
 

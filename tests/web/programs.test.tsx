@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 /** Programs that are signed in, as their user and an administrator see them. */
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
-import { Programs } from '../../web/features/tokens/programs.tsx';
+import { Programs } from '../../web/components/programs.tsx';
 import { mounted, unmounted } from './mounted.tsx';
 import { reader } from './rendered.tsx';
 

@@ -85,7 +85,7 @@ test('documentation is one press away for every user, at the chapter of the page
   const { pages } = await import('../../web/app/pages.tsx');
   const { docsPages } = await import('../../web/docs/pages.ts');
   const { chapterAt } = await import('../../web/shell/nav.ts');
-  const { docsFor } = await import('../../web/shell/status.ts');
+  const { docsFor } = await import('../../web/lib/status.ts');
   const inside = pages.filter(({ needs, path }) => needs > Role.guest || path === '/pricing');
   expect(inside.length).toBeGreaterThan(20);
   for (const { path } of inside) {

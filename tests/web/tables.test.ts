@@ -6,16 +6,16 @@ import type { Channel, Log, Token } from '../../server/contract/entities.ts';
 import type { MoneyDetails } from '../../server/contract/pricing/format.ts';
 import * as amount from '../../web/components/amount.ts';
 import { channelColor } from '../../web/components/channel-color.ts';
+import * as traffic from '../../web/components/channel-traffic.ts';
 import * as channelForm from '../../web/features/channels/channel-form.ts';
 import * as channelFailure from '../../web/features/channels/failure.ts';
+import { hasNote } from '../../web/features/channels/failure.ts';
 import { withModels } from '../../web/features/channels/model-list.ts';
 import { tagRows } from '../../web/features/channels/tag-rows.ts';
-import * as traffic from '../../web/features/channels/traffic.ts';
 import * as overview from '../../web/features/dashboard/overview.ts';
 import { curlOf } from '../../web/features/logs/curl.ts';
 import { eventText } from '../../web/features/logs/event-text.ts';
 import * as filters from '../../web/features/logs/log-filters.ts';
-import * as details from '../../web/features/logs/row-details.ts';
 import * as conversation from '../../web/features/playground/conversation.ts';
 import { attachmentsOf } from '../../web/features/playground/files.ts';
 import { readKept, writeKept } from '../../web/features/playground/keep.ts';
@@ -28,7 +28,6 @@ import * as typedOption from '../../web/features/settings/typed-option.ts';
 import { requestsFor } from '../../web/features/tokens/model-details.ts';
 import { sentenceOf } from '../../web/features/tokens/sentence.ts';
 import * as tokenForm from '../../web/features/tokens/token-form.ts';
-import { keyUsage } from '../../web/features/tokens/usage.ts';
 import * as topUp from '../../web/features/wallet/top-up.tsx';
 import { ApiError, isAnswered, wordsFor } from '../../web/lib/api.ts';
 import * as stream from '../../web/lib/chat-stream.ts';
@@ -37,14 +36,16 @@ import * as expiry from '../../web/lib/expiry.ts';
 import { failureWords } from '../../web/lib/failure-words.ts';
 import * as format from '../../web/lib/format.ts';
 import * as keys from '../../web/lib/key-provider.ts';
+import { keyUsage, spendOf, spendWindows } from '../../web/lib/key-usage.ts';
+import * as details from '../../web/lib/log-details.ts';
 import * as range from '../../web/lib/range.ts';
 import { shouldRetry } from '../../web/lib/read.ts';
 import { storeReturnPath, takeReturnPath } from '../../web/lib/return-to.ts';
 import { smallModel } from '../../web/lib/small-model.ts';
+import { chatLinks } from '../../web/lib/status.ts';
 import * as time from '../../web/lib/time.ts';
 import * as url from '../../web/lib/url.ts';
 import { isRequestId, modelsNamed } from '../../web/shell/palette-entries.ts';
-import { chatLinks } from '../../web/shell/status.ts';
 import { expectGolden, fixTimeZone } from '../support/golden-file.ts';
 
 /** Thursday, 2026-11-26 09:30 UTC. */
@@ -688,8 +689,8 @@ test('channels', () => {
       (one: traffic.ChannelTraffic | undefined) => [
         traffic.stateOf(channel({ status }), one),
         traffic.isFailing(channel({ status }), one),
-        traffic.hasNote(channel({ status }), one),
-        traffic.hasNote(channel({ status, other_info: '{"test_error":"x"}' }), one),
+        hasNote(channel({ status }), one),
+        hasNote(channel({ status, other_info: '{"test_error":"x"}' }), one),
       ],
       ...over(states),
     );
@@ -872,7 +873,7 @@ test('keys', () => {
       expired_time: now + day,
     }),
   ];
-  table('spendOf', tokenForm.spendOf, [null], ...over(tokens));
+  table('spendOf', spendOf, [null], ...over(tokens));
   table('keyUsage', keyUsage, ...over(tokens));
   table(
     'formOf',
@@ -880,7 +881,7 @@ test('keys', () => {
     [null],
     ...over(tokens),
   );
-  for (const spend of tokenForm.spendWindows) {
+  for (const spend of spendWindows) {
     table(
       `amountBounds ${spend}`,
       tokenForm.amountBounds,

@@ -17,7 +17,7 @@ test('lines for an agent call the model that the menu above them shows', async (
   const models = ['gpt-4o-mini', 'claude-sonnet-4-5'];
   const page = await mounted(
     async () => {
-      const { UseWith } = await import('../../web/features/tokens/use-with.tsx');
+      const { UseWith } = await import('../../web/components/use-with.tsx');
       return <UseWith token={{ ...({ id: 1, name: 'laptop', key: 'abc' } as Token) }} onCopy={() => undefined} />;
     },
     { answers: { 'user.models': models, 'status.get': {} } },
@@ -38,7 +38,7 @@ test('each agent is a button, and the lines name this site, the key and a model 
   vi.stubGlobal('location', { origin: 'https://gw.example' });
   vi.stubGlobal('localStorage', { getItem: () => 'en', setItem: () => undefined });
   vi.stubGlobal('document', { documentElement: {}, addEventListener: () => undefined, querySelector: () => null });
-  const { UseWith } = await import('../../web/features/tokens/use-with.tsx');
+  const { UseWith } = await import('../../web/components/use-with.tsx');
   const client = new QueryClient();
   client.setQueryData(['models'], ['own-model']);
   const token = { id: 1, name: 'laptop', key: 'abc' } as Token;

@@ -10,7 +10,7 @@ import { basePath, pagePath } from '../lib/base-path.ts';
 import { watchForms } from '../lib/dirty-form.ts';
 import { startLanguage } from '../lib/i18n.ts';
 import { shouldRetry } from '../lib/read.ts';
-import { statusQuery } from '../shell/status.ts';
+import { statusQuery } from '../lib/status.ts';
 import { Toasts } from '../shell/toast.tsx';
 import { App, preloadPage } from './routes.tsx';
 

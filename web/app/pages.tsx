@@ -3,8 +3,8 @@ import type { ComponentType } from 'react';
 import { type ConsolePage, pageAddresses } from '../../server/contract/console-pages.ts';
 import { Role } from '../../server/contract/enum.ts';
 import type { IconName } from '../components/icon.tsx';
+import type { Status } from '../lib/status.ts';
 import type { zh } from '../locales/zh.ts';
-import type { Status } from '../shell/status.ts';
 
 /** Services that redirect back to a page of ours. */
 const returns: ReadonlySet<string> = new Set(['github', 'oidc', 'linuxdo', 'telegram']);

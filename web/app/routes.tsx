@@ -10,9 +10,9 @@ import { Waiting } from '../components/waiting.tsx';
 import { messageOf } from '../lib/attempt.ts';
 import { storeReturnPath } from '../lib/return-to.ts';
 import { isAdmin, useUser } from '../lib/session.ts';
+import { useStatus } from '../lib/status.ts';
 import { readUser } from '../lib/stored-user.ts';
 import { Shell } from '../shell/shell.tsx';
-import { useStatus } from '../shell/status.ts';
 import { type Page, type PageProps, pageAt, pages } from './pages.tsx';
 
 const SetupPage = lazy(async () => ({ default: (await import('../features/setup/setup-page.tsx')).SetupPage }));

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { type Amount, type AmountReason, type NumberOptions, parseNumber } from '../../server/contract/amount.ts';
 import { textIn } from '../../server/contract/language.ts';
 import { currentLanguage } from '../lib/i18n.ts';
-import { useMoneyDetails } from '../shell/money.ts';
+import { useMoneyDetails } from '../lib/money.ts';
 import { type MoneyBounds, moneyOf, normalizeMoney, normalizeNumber } from './amount.ts';
 import { useSubmitted } from './checked-form.tsx';
 import { Field } from './form.tsx';

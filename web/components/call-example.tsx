@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { endpointTypesOf } from '../../server/contract/endpoint-types.ts';
 import { copyOrShow } from '../lib/copy.ts';
-import { useServerAddress } from '../shell/status.ts';
+import { useServerAddress } from '../lib/status.ts';
 import { Card } from './card.tsx';
 import { Icon } from './icon.tsx';
 import { Scrolls } from './scrolls.tsx';

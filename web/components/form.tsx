@@ -108,3 +108,12 @@ export function FormFooter({ form, action, onClose, ...submit }: FormFooterProps
     </>
   );
 }
+
+/** What the server has against the whole form. */
+export function FormError({ text }: { readonly text: string }) {
+  return (
+    <p role="alert" className={`text-danger ${text === '' ? '' : 'mb-3'}`}>
+      {text}
+    </p>
+  );
+}

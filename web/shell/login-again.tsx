@@ -3,7 +3,7 @@ import { Dialog, DialogPanel, DialogTitle } from '@headlessui/react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import type { User } from '../../server/contract/entities.ts';
-import { LoginForm } from '../features/account/login-form.tsx';
+import { LoginForm } from '../components/login/login-form.tsx';
 import { basePath } from '../lib/base-path.ts';
 import { endSession, writeUser } from '../lib/session.ts';
 import { readUser } from '../lib/stored-user.ts';

@@ -3,7 +3,7 @@
 import type { User } from '../../server/contract/entities.ts';
 import { Role } from '../../server/contract/enum.ts';
 import { type Navigation, pageAt, pages } from '../app/pages.tsx';
-import type { Status } from './status.ts';
+import type { Status } from '../lib/status.ts';
 
 export interface NavItem extends Navigation {
   readonly to: string;

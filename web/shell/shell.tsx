@@ -10,6 +10,7 @@ import { useTablet } from '../lib/narrow.ts';
 import { useSiteTitle } from '../lib/page-title.ts';
 import { onSearchRequest } from '../lib/search-request.ts';
 import { useEnded, useLoginRequest, useUser, writeUser } from '../lib/session.ts';
+import { useStatus } from '../lib/status.ts';
 import { CopyDialog } from './copy-dialog.tsx';
 import { FailedReads } from './failed-reads.tsx';
 import { LeaveQuestion } from './leave-question.tsx';
@@ -17,7 +18,6 @@ import { navItems } from './nav.ts';
 import { useOwnUser } from './own-user.ts';
 import { Shortcuts } from './shortcuts.tsx';
 import { Sidebar } from './sidebar.tsx';
-import { useStatus } from './status.ts';
 import { TopBar } from './top-bar.tsx';
 
 const LoginAgain = lazy(async () => ({ default: (await import('./login-again.tsx')).LoginAgain }));

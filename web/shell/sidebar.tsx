@@ -6,9 +6,9 @@ import { Link, useLocation } from 'wouter';
 import { Frame } from '../components/frame.tsx';
 import { Icon, type IconName } from '../components/icon.tsx';
 import { fileAddress } from '../lib/base-path.ts';
+import { chatLinks, docsFor, type Status } from '../lib/status.ts';
 import { AccountMenu, type AccountMenuProps } from './account-menu.tsx';
 import { chapterAt, navGroups, navItems } from './nav.ts';
-import { chatLinks, docsFor, type Status } from './status.ts';
 import { useWarnings } from './warnings.ts';
 
 interface ItemProps {

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { reasonIn } from '../../server/contract/storage-reasons.ts';
 import { currentLanguage } from '../lib/i18n.ts';
 import { useOptionalRead } from '../lib/read.ts';
-import { statusQuery } from './status.ts';
+import { statusQuery } from '../lib/status.ts';
 
 const pollMs = 15_000;
 

@@ -8,9 +8,9 @@ import { fileAddress } from '../lib/base-path.ts';
 import { currentLanguage } from '../lib/i18n.ts';
 import { pageLanguages } from '../lib/page-languages.ts';
 import { useShownPage } from '../lib/page-title.ts';
+import { docsFor, type Status } from '../lib/status.ts';
 import { chapterAt, type NavItem } from './nav.ts';
 import { pickLanguage } from './own-user.ts';
-import { docsFor, type Status } from './status.ts';
 
 export function SiteLinks({ user, status }: { readonly user: User | null; readonly status: Status | undefined }) {
   const { t } = useTranslation();

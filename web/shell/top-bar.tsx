@@ -6,11 +6,11 @@ import type { User } from '../../server/contract/entities.ts';
 import { Icon } from '../components/icon.tsx';
 import { whenIdle } from '../lib/idle.ts';
 import { isAdmin } from '../lib/session.ts';
+import type { Status } from '../lib/status.ts';
 import { toggleTheme, useDark } from '../lib/theme.ts';
 import { navItems } from './nav.ts';
 import { NewYear } from './new-year.tsx';
 import { NoticeButton } from './notice.tsx';
-import type { Status } from './status.ts';
 import { StorageWarning } from './storage-warning.tsx';
 import {
   Brand,

@@ -1,7 +1,7 @@
 /** Columns of money: one form for all amounts of a column, so that what stands below each other adds up. */
 import { useMemo } from 'react';
 import { formOfColumn, type MoneyForm } from '../../../server/contract/pricing/format.ts';
-import { useMoney, useMoneyDetails } from '../../shell/money.ts';
+import { useMoney, useMoneyDetails } from '../../lib/money.ts';
 import type { Column } from './column.ts';
 
 /** @returns the same columns while neither they nor the forms of their amounts change. */

@@ -4,14 +4,13 @@ import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { useLocation, useSearchParams } from 'wouter';
+import { type CodeService, serviceNames } from '../../components/login/external-login.tsx';
+import { type Entered, SecondStep } from '../../components/login/second-step.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { takeReturnPath } from '../../lib/return-to.ts';
 import { useUser, writeUser } from '../../lib/session.ts';
 import { AccountCard } from './card.tsx';
-import type { Entered } from './entered.ts';
-import { type CodeService, serviceNames } from './external-login.tsx';
-import { SecondStep } from './second-step.tsx';
 
 const isCodeService = (type: string): type is CodeService => Object.hasOwn(serviceNames, type);
 

@@ -1,8 +1,7 @@
 /** Frame of the pages of people who are not inside yet. */
 import type { ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { usePageTitle } from '../../lib/page-title.ts';
-import { useStatus } from '../../shell/status.ts';
+import { useStatus } from '../../lib/status.ts';
 
 export function AccountCard({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   usePageTitle(title);
@@ -12,23 +11,5 @@ export function AccountCard({ title, children }: { readonly title: string; reado
       <h1 className="mb-5 text-[20px] leading-7 font-semibold">{title}</h1>
       {children}
     </div>
-  );
-}
-
-/** Between a form and the other ways in. */
-export function Or() {
-  const { t } = useTranslation();
-  return (
-    <p className="my-3 flex items-center gap-3 text-[12px] text-ink-3 before:h-px before:flex-1 before:bg-line after:h-px after:flex-1 after:bg-line">
-      {t('account.or')}
-    </p>
-  );
-}
-
-export function FormError({ text }: { readonly text: string }) {
-  return (
-    <p role="alert" className={`text-danger ${text === '' ? '' : 'mb-3'}`}>
-      {text}
-    </p>
   );
 }

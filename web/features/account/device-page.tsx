@@ -7,13 +7,13 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
-import { Field } from '../../components/form.tsx';
+import { Field, FormError } from '../../components/form.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { grouped } from '../../lib/format.ts';
+import { useMoney } from '../../lib/money.ts';
 import { useOptionalRead } from '../../lib/read.ts';
-import { useMoney } from '../../shell/money.ts';
-import { AccountCard, FormError } from './card.tsx';
+import { AccountCard } from './card.tsx';
 
 type Asked = Pick<OutputOf<EndpointOf<'sign_in.look'>>, 'name' | 'address'> & {
   /** Absent = this machine. */

@@ -1,13 +1,13 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation, useSearchParams } from 'wouter';
+import { storeInviteCode } from '../../components/login/invite.ts';
+import { LoginForm } from '../../components/login/login-form.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { takeReturnPath } from '../../lib/return-to.ts';
 import { writeUser } from '../../lib/session.ts';
-import { useStatus } from '../../shell/status.ts';
+import { useStatus } from '../../lib/status.ts';
 import { AccountCard } from './card.tsx';
-import { storeInviteCode } from './invite.ts';
-import { LoginForm } from './login-form.tsx';
 
 export function LoginPage() {
   const { t } = useTranslation();

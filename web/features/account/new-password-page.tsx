@@ -2,12 +2,12 @@
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useSearchParams } from 'wouter';
-import { Field } from '../../components/form.tsx';
+import { Field, FormError } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
-import { AccountCard, FormError } from './card.tsx';
+import { AccountCard } from './card.tsx';
 
 export function NewPasswordPage() {
   const { t } = useTranslation();

@@ -2,17 +2,17 @@ import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { Link, useLocation, useSearchParams } from 'wouter';
-import { Field } from '../../components/form.tsx';
+import { Field, FormError } from '../../components/form.tsx';
+import { BotCheck, useBotCheck } from '../../components/login/bot-check.tsx';
+import { CodeButton } from '../../components/login/code-button.tsx';
+import { ExternalLogin } from '../../components/login/external-login.tsx';
+import { inviteCode, storeInviteCode, typeInviteCode } from '../../components/login/invite.ts';
+import { PasswordField } from '../../components/login/password-field.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { writeUser } from '../../lib/session.ts';
-import { useStatus } from '../../shell/status.ts';
-import { BotCheck, useBotCheck } from './bot-check.tsx';
-import { AccountCard, FormError } from './card.tsx';
-import { CodeButton } from './code-button.tsx';
-import { ExternalLogin } from './external-login.tsx';
-import { inviteCode, storeInviteCode, typeInviteCode } from './invite.ts';
-import { PasswordField } from './password-field.tsx';
+import { useStatus } from '../../lib/status.ts';
+import { AccountCard } from './card.tsx';
 
 const minPassword = 8;
 

@@ -2,11 +2,11 @@
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
-import { Field } from '../../components/form.tsx';
+import { Field, FormError } from '../../components/form.tsx';
+import { BotCheck, useBotCheck } from '../../components/login/bot-check.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
-import { BotCheck, useBotCheck } from './bot-check.tsx';
-import { AccountCard, FormError } from './card.tsx';
+import { AccountCard } from './card.tsx';
 
 export function ResetPage() {
   const { t } = useTranslation();

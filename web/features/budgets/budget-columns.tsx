@@ -6,7 +6,7 @@ import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
 import { dateTime, grouped } from '../../lib/format.ts';
-import type { Money } from '../../shell/money.ts';
+import type { Money } from '../../lib/money.ts';
 
 export type Budget = OutputOf<EndpointOf<'budget.list'>>[number];
 

@@ -18,8 +18,8 @@ import { SelectField } from '../../components/select.tsx';
 import { SuggestField } from '../../components/suggest.tsx';
 import { useForm } from '../../components/use-form.ts';
 import { ApiError, call } from '../../lib/api.ts';
+import { useMoneyDetails } from '../../lib/money.ts';
 import { useOptionalRead } from '../../lib/read.ts';
-import { useMoneyDetails } from '../../shell/money.ts';
 import type { Budget } from './budget-columns.tsx';
 
 /** Largest amount of anything: what a balance may be. */

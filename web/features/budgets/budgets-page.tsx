@@ -12,9 +12,9 @@ import { Confirm } from '../../components/overlay.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
+import { useMoney } from '../../lib/money.ts';
 import { useList } from '../../lib/read.ts';
 import { useUrl } from '../../lib/url.ts';
-import { useMoney } from '../../shell/money.ts';
 import { type Budget, budgetColumns, holderName } from './budget-columns.tsx';
 import { BudgetDrawer } from './budget-drawer.tsx';
 

@@ -2,15 +2,6 @@
 import type { TFunction } from 'i18next';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { channelColor } from '../../components/channel-color.ts';
-import { InlineNumber } from '../../components/inline-number.tsx';
-import type { Column } from '../../components/table/column.ts';
-import { RowActions } from '../../components/table/row-actions.tsx';
-import { TrafficBars } from '../../components/traffic-bars.tsx';
-import type { Money } from '../../shell/money.ts';
-import type { ChannelActions } from './actions.ts';
-import { listedPriorityBounds, weightBounds } from './channel-form.ts';
-import { testErrorOf } from './failure.ts';
-import { ResponseTime } from './response-time.tsx';
 import {
   type ChannelTraffic,
   filterStates,
@@ -22,7 +13,16 @@ import {
   successOf,
   successText,
   type TrafficRange,
-} from './traffic.ts';
+} from '../../components/channel-traffic.ts';
+import { InlineNumber } from '../../components/inline-number.tsx';
+import type { Column } from '../../components/table/column.ts';
+import { RowActions } from '../../components/table/row-actions.tsx';
+import { TrafficBars } from '../../components/traffic-bars.tsx';
+import type { Money } from '../../lib/money.ts';
+import type { ChannelActions } from './actions.ts';
+import { listedPriorityBounds, weightBounds } from './channel-form.ts';
+import { testErrorOf } from './failure.ts';
+import { ResponseTime } from './response-time.tsx';
 
 const warningDays = 10;
 const nowDays = 3;

@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { useLocation } from 'wouter';
 import type { Channel } from '../../../server/contract/entities.ts';
+import { type ChannelTraffic, stateOf } from '../../components/channel-traffic.ts';
 import { Confirm } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import type { ChannelActions } from './actions.ts';
@@ -12,7 +13,6 @@ import { useDeleteText } from './delete-text.ts';
 import { TagDrawer } from './tag-drawer.tsx';
 import type { TagRow } from './tag-rows.ts';
 import { TestDrawer } from './test-drawer.tsx';
-import { type ChannelTraffic, stateOf } from './traffic.ts';
 
 export interface ChannelDialogsProps {
   readonly actions: ChannelActions;

@@ -5,6 +5,7 @@ import { toast } from 'sonner';
 import { deferredChanges, deferredChangesText } from '../../../server/contract/deferred-changes.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { textIn } from '../../../server/contract/language.ts';
+import { type FilterState, stateClasses } from '../../components/channel-traffic.ts';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { FormFooter } from '../../components/form.tsx';
 import { Confirm, Sheet } from '../../components/overlay.tsx';
@@ -21,7 +22,6 @@ import {
   issueOf,
 } from './channel-form.ts';
 import { ProviderPicker } from './provider-picker.tsx';
-import { type FilterState, stateClasses } from './traffic.ts';
 
 export interface ChannelDrawerProps {
   /** null = a new one. */

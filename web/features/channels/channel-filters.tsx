@@ -1,9 +1,9 @@
 /** What narrows the list of channels, and how it is laid out. */
 import { useTranslation } from 'react-i18next';
+import { trafficStates } from '../../components/channel-traffic.ts';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { CheckBox, SearchField } from '../../components/filters.tsx';
 import { Segment } from '../../components/segment.tsx';
-import { trafficStates } from './traffic.ts';
 import { type Channels, typeName } from './use-channels.ts';
 
 const statuses = ['1', '2', '3'] as const;

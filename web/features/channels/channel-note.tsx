@@ -3,12 +3,12 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
+import { type ChannelTraffic, stateOf } from '../../components/channel-traffic.ts';
 import { failureWords } from '../../lib/failure-words.ts';
 import { dateTime, duration } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import type { ChannelActions } from './actions.ts';
 import { failureOf, testErrorOf } from './failure.ts';
-import { type ChannelTraffic, stateOf } from './traffic.ts';
 
 export interface ChannelNoteProps {
   readonly channel: Channel;

@@ -4,15 +4,16 @@ import { type ReactNode, useCallback, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { Channel } from '../../../server/contract/entities.ts';
+import { sharedFailure } from '../../components/channel-traffic.ts';
 import { Empty } from '../../components/empty.tsx';
 import type { Selection } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { failureWords } from '../../lib/failure-words.ts';
-import { useMoney } from '../../shell/money.ts';
+import { useMoney } from '../../lib/money.ts';
 import type { ChannelActions } from './actions.ts';
 import { channelColumns } from './channel-columns.tsx';
 import { ChannelNote } from './channel-note.tsx';
-import { hasNote, sharedFailure } from './traffic.ts';
+import { hasNote } from './failure.ts';
 import { type Channels, typeName } from './use-channels.ts';
 
 export interface ChannelTableProps {

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { AddButton } from '../../components/add-button.tsx';
+import { type FilterState, stateOf } from '../../components/channel-traffic.ts';
 import { ListPage } from '../../components/list-page.tsx';
 import { Missing } from '../../components/missing.tsx';
 import { useSelection } from '../../components/table/selection.ts';
@@ -16,7 +17,6 @@ import { ChannelTable } from './channel-table.tsx';
 import { PageMenu } from './page-menu.tsx';
 import type { TagRow } from './tag-rows.ts';
 import { TagTable } from './tag-table.tsx';
-import { type FilterState, stateOf } from './traffic.ts';
 import { useChannels } from './use-channels.ts';
 
 export function ChannelsPage() {

@@ -1,5 +1,6 @@
 /** What is wrong with a channel, as it was kept: why it was taken out of service, and why its last test failed. */
 import type { Channel } from '../../../server/contract/entities.ts';
+import { type ChannelTraffic, stateOf } from '../../components/channel-traffic.ts';
 
 interface Info {
   readonly status_reason?: string;
@@ -23,3 +24,7 @@ export function failureOf(channel: Channel): { readonly reason: string; readonly
 
 /** @returns undefined = the last test went well, or there was none. */
 export const testErrorOf = (channel: Channel): string | undefined => infoOf(channel).test_error;
+
+/** Something about it has to be done or known. */
+export const hasNote = (channel: Channel, traffic: ChannelTraffic | undefined): boolean =>
+  ['failing', 'slow', 'auto'].includes(stateOf(channel, traffic)) || testErrorOf(channel) !== undefined;

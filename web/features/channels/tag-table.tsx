@@ -2,6 +2,7 @@
 
 import { useTranslation } from 'react-i18next';
 import type { Channel } from '../../../server/contract/entities.ts';
+import { type ChannelTraffic, stateOf, successClass, successText } from '../../components/channel-traffic.ts';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { RowActions } from '../../components/table/row-actions.tsx';
@@ -11,7 +12,6 @@ import type { ChannelActions } from './actions.ts';
 import { NoChannels } from './channel-table.tsx';
 import { ResponseTime } from './response-time.tsx';
 import { type TagRow, tagRows } from './tag-rows.ts';
-import { type ChannelTraffic, stateOf, successClass, successText } from './traffic.ts';
 
 export interface TagTableProps {
   readonly channels: readonly Channel[];

@@ -3,11 +3,6 @@
 import { useMemo, useState } from 'react';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { textIn } from '../../../server/contract/language.ts';
-import { call } from '../../lib/api.ts';
-import { currentLanguage } from '../../lib/i18n.ts';
-import { type ListState, useHeld, useList, useOptionalRead } from '../../lib/read.ts';
-import { type Url, useUrl } from '../../lib/url.ts';
-import type { ChannelType } from './channel-form.ts';
 import {
   type ChannelTraffic,
   failingFirst,
@@ -15,7 +10,12 @@ import {
   type TrafficRange,
   trafficRanges,
   useChannelTraffic,
-} from './traffic.ts';
+} from '../../components/channel-traffic.ts';
+import { call } from '../../lib/api.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
+import { type ListState, useHeld, useList, useOptionalRead } from '../../lib/read.ts';
+import { type Url, useUrl } from '../../lib/url.ts';
+import type { ChannelType } from './channel-form.ts';
 
 const idSortKey = 'id-sort';
 const noTypes: readonly ChannelType[] = [];

@@ -10,8 +10,8 @@ import { Segment } from '../../components/segment.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { percentText } from '../../lib/format.ts';
+import { useMoney, useMoneyDetails } from '../../lib/money.ts';
 import { useList } from '../../lib/read.ts';
-import { useMoney, useMoneyDetails } from '../../shell/money.ts';
 
 const kinds = ['model', 'user', 'channel'] as const;
 /** The button below the table shows more. */

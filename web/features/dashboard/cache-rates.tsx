@@ -14,8 +14,8 @@ import { Segment } from '../../components/segment.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { grouped } from '../../lib/format.ts';
+import { useMoney } from '../../lib/money.ts';
 import { useList } from '../../lib/read.ts';
-import { useMoney } from '../../shell/money.ts';
 
 /** The button below the table shows more. */
 const maxRows = 10;

@@ -3,7 +3,7 @@
 import { lazy, Suspense, useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { grouped, percentText, secondsText } from '../../lib/format.ts';
-import { useMoney } from '../../shell/money.ts';
+import { useMoney } from '../../lib/money.ts';
 import type { ChartLine } from './chart.tsx';
 import {
   changeOf,

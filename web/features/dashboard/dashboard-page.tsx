@@ -2,17 +2,17 @@
 import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
+import { Checklist } from '../../components/checklist.tsx';
 import { FailureNote } from '../../components/failure.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { RangeControl, useRange } from '../../components/range-control.tsx';
 import { call } from '../../lib/api.ts';
 import { failureWords } from '../../lib/failure-words.ts';
+import { useMoney } from '../../lib/money.ts';
 import { useList, useOptionalRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
+import { useStatus } from '../../lib/status.ts';
 import { useUrl } from '../../lib/url.ts';
-import { useMoney } from '../../shell/money.ts';
-import { useStatus } from '../../shell/status.ts';
-import { Checklist } from '../checklist/checklist.tsx';
 import { CacheRates } from './cache-rates.tsx';
 import { Cards } from './cards.tsx';
 import {

@@ -6,8 +6,8 @@ import { Link, useLocation } from 'wouter';
 import { Scrolls } from '../../components/scrolls.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { grouped, percentText, timeText } from '../../lib/format.ts';
+import { useMoney } from '../../lib/money.ts';
 import { useNarrow } from '../../lib/narrow.ts';
-import { useMoney } from '../../shell/money.ts';
 import { Breakdown } from './breakdown.tsx';
 import {
   countsOf,

@@ -2,13 +2,13 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Boundary } from '../../components/failure.tsx';
+import { LinkSheet } from '../../components/link-sheet.tsx';
 import { PageHead } from '../../components/page.tsx';
+import { InvoicePaper } from '../../components/paper/invoice-paper.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { useRead } from '../../lib/read.ts';
 import { useUrl } from '../../lib/url.ts';
-import { LinkSheet } from '../links/link-sheet.tsx';
-import { InvoicePaper } from '../paper/invoice-paper.tsx';
 
 function Document({ number }: { readonly number: string }) {
   const invoice = useRead({ queryKey: ['invoice', number], queryFn: () => call('invoice.get', { number }) }).data;

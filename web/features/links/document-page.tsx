@@ -3,12 +3,12 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Boundary } from '../../components/failure.tsx';
 import { PageHead } from '../../components/page.tsx';
+import { InvoicePaper } from '../../components/paper/invoice-paper.tsx';
+import { StatementPaper } from '../../components/paper/statement-paper.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { day } from '../../lib/format.ts';
 import { useRead } from '../../lib/read.ts';
-import { InvoicePaper } from '../paper/invoice-paper.tsx';
-import { StatementPaper } from '../paper/statement-paper.tsx';
 
 function Document({ secret }: { readonly secret: string }) {
   const { t, i18n } = useTranslation();

@@ -4,8 +4,8 @@ import { Link } from 'wouter';
 import type { Conversation } from '../../../server/contract/endpoints/log.ts';
 import { call } from '../../lib/api.ts';
 import { dateTime, grouped, percentText } from '../../lib/format.ts';
+import { useMoney } from '../../lib/money.ts';
 import { useOptionalRead } from '../../lib/read.ts';
-import { useMoney } from '../../shell/money.ts';
 
 const shareOf = (part: number, whole: number): string => percentText(whole === 0 ? 0 : part / whole);
 

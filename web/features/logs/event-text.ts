@@ -4,7 +4,7 @@ import type { TFunction } from 'i18next';
 import type { Log } from '../../../server/contract/entities.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import type { Money } from '../../shell/money.ts';
+import type { Money } from '../../lib/money.ts';
 
 function detailsOf(other: string): Readonly<Record<string, unknown>> {
   try {

@@ -5,12 +5,13 @@ import { Link } from 'wouter';
 import type { Log } from '../../../server/contract/entities.ts';
 import { statusOf } from '../../../server/contract/log-status.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
+import { LogStatusMark } from '../../components/log-status.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { dateTime, grouped, secondsText, timeText } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import type { Money } from '../../shell/money.ts';
+import { cachedShareOf, detailsOf, firstTokenOf, msOf, ruleOf, speedOf } from '../../lib/log-details.ts';
+import type { Money } from '../../lib/money.ts';
 import { eventText } from './event-text.ts';
-import { cachedShareOf, codeOf, detailsOf, firstTokenOf, msOf, ruleOf, speedOf } from './row-details.ts';
 
 /** Under 101 s green, under 300 s orange, else red. */
 const timeClass = (ms: number): string =>
@@ -18,27 +19,6 @@ const timeClass = (ms: number): string =>
 /** Under 3 s green, under 10 s orange, else red. */
 const firstTokenClass = (ms: number): string =>
   ms < 3000 ? 'text-success-quiet' : ms < 10_000 ? 'text-warning' : 'text-danger';
-
-const classes = {
-  succeeded: 'status',
-  retried: 'status status-wait',
-  failed: 'status status-bad',
-  refused: 'status status-off',
-  client_left: 'status status-off',
-  stopped: 'status status-bad',
-  event: 'text-ink-2',
-} as const;
-
-/** How a request ended: a shape and words. */
-export function LogStatusMark({ log, t }: { readonly log: Log; readonly t: TFunction }) {
-  const status = statusOf(log);
-  const code = codeOf(detailsOf(log));
-  const words =
-    status === 'event'
-      ? t(`logs.t${log.type as 0 | 1 | 3 | 4}`)
-      : `${(status === 'refused' || status === 'failed') && code !== '' ? `${code} ` : ''}${t(`logs.status.${status}`)}`;
-  return <span className={`${classes[status]} text-[12px]`}>{words}</span>;
-}
 
 /** Rows with figures: a charge, or an answer that was begun. */
 const charged = (log: Log): boolean => log.type === 0 || log.type === 2;

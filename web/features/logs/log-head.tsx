@@ -6,7 +6,7 @@ import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { grouped } from '../../lib/format.ts';
-import { useMoney } from '../../shell/money.ts';
+import { useMoney } from '../../lib/money.ts';
 import { exportLogs } from './export.ts';
 import type { Counts } from './use-counts.ts';
 import type { LogFilters } from './use-logs.ts';

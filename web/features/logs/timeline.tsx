@@ -2,7 +2,7 @@
 import { useTranslation } from 'react-i18next';
 import type { Log } from '../../../server/contract/entities.ts';
 import { timeText } from '../../lib/format.ts';
-import { firstTokenOf, type LogDetails, type Span, spansOf } from './row-details.ts';
+import { firstTokenOf, type LogDetails, type Span, spansOf } from '../../lib/log-details.ts';
 
 const classes: Readonly<Record<Span['kind'], string>> = {
   failed: 'bg-danger-solid',

@@ -8,8 +8,8 @@ import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { dateTime, duration } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
+import { useMoney } from '../../lib/money.ts';
 import { isRoot, useUser } from '../../lib/session.ts';
-import { useMoney } from '../../shell/money.ts';
 import { memoryOf, type NodeRow, NodeState } from './node-columns.tsx';
 import { RemoveDialog } from './remove-dialog.tsx';
 

@@ -10,7 +10,7 @@ import { call } from '../../lib/api.ts';
 import { minuteTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useList } from '../../lib/read.ts';
-import { chapterAddress, useStatus } from '../../shell/status.ts';
+import { chapterAddress, useStatus } from '../../lib/status.ts';
 import { type NodeRow, useNodeColumns } from './node-columns.tsx';
 import { NodeDrawer } from './node-drawer.tsx';
 

@@ -2,7 +2,7 @@
 import { useTranslation } from 'react-i18next';
 import { Confirm } from '../../components/overlay.tsx';
 import { duration } from '../../lib/format.ts';
-import { useMoney } from '../../shell/money.ts';
+import { useMoney } from '../../lib/money.ts';
 import type { NodeRow } from './node-columns.tsx';
 
 export interface RemoveDialogProps {

@@ -2,13 +2,13 @@
 import type { TFunction } from 'i18next';
 import { Link } from 'wouter';
 import type { TopUpOrder } from '../../../server/contract/entities.ts';
+import { invoiceLink } from '../../components/invoices/invoice-table.tsx';
+import { creditedColumn, OrderState } from '../../components/order-state.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
 import { minuteTime } from '../../lib/format.ts';
-import type { Money } from '../../shell/money.ts';
-import { invoiceLink } from '../invoices/invoice-table.tsx';
-import { methodName } from '../wallet/payment-method.ts';
-import { creditedColumn, OrderState } from './order-state.tsx';
+import type { Money } from '../../lib/money.ts';
+import { methodName } from '../../lib/payment-method.ts';
 
 export interface OrderColumnsOptions {
   readonly t: TFunction;

@@ -2,10 +2,10 @@
 import { useTranslation } from 'react-i18next';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
+import { states } from '../../components/order-state.tsx';
 import { grouped } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { useMoney } from '../../shell/money.ts';
-import { states } from './order-state.tsx';
+import { useMoney } from '../../lib/money.ts';
 
 type Sums = OutputOf<EndpointOf<'wallet.orders'>>['sums'];
 

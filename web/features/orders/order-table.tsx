@@ -6,18 +6,18 @@ import { Role } from '../../../server/contract/enum.ts';
 import { Empty } from '../../components/empty.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { SearchField } from '../../components/filters.tsx';
+import { RefundSheet } from '../../components/invoices/refund-sheet.tsx';
+import { states } from '../../components/order-state.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { Pager, usePageState } from '../../components/pager.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
+import { useMoney } from '../../lib/money.ts';
 import { useList } from '../../lib/read.ts';
 import { useUser } from '../../lib/session.ts';
 import { useUrl } from '../../lib/url.ts';
-import { useMoney } from '../../shell/money.ts';
-import { RefundSheet } from '../invoices/refund-sheet.tsx';
 import { orderColumns } from './order-columns.tsx';
-import { states } from './order-state.tsx';
 import { OrderSums } from './order-sums.tsx';
 
 export function OrderTable() {

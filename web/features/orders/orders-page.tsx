@@ -1,9 +1,9 @@
 /** Top-up orders of everybody, and what payment providers reported: where a missing payment is looked for. */
 import { useTranslation } from 'react-i18next';
+import { InvoiceTable } from '../../components/invoices/invoice-table.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { useUrl } from '../../lib/url.ts';
-import { InvoiceTable } from '../invoices/invoice-table.tsx';
 import { CallbackTable } from './callback-table.tsx';
 import { OrderTable } from './order-table.tsx';
 

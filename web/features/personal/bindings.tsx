@@ -10,13 +10,13 @@ import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import type { User } from '../../../server/contract/entities.ts';
 import { Card } from '../../components/card.tsx';
 import { Field } from '../../components/form.tsx';
+import { BotCheck, useBotCheck } from '../../components/login/bot-check.tsx';
+import { CodeButton } from '../../components/login/code-button.tsx';
+import { leaveFor, WeChatCode } from '../../components/login/external-login.tsx';
 import { Confirm, Sheet } from '../../components/overlay.tsx';
 import { ApiError, call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
-import { type Status, useStatus } from '../../shell/status.ts';
-import { BotCheck, useBotCheck } from '../account/bot-check.tsx';
-import { CodeButton } from '../account/code-button.tsx';
-import { leaveFor, WeChatCode } from '../account/external-login.tsx';
+import { type Status, useStatus } from '../../lib/status.ts';
 
 function EmailDrawer({ onClose, onDone }: { readonly onClose: () => void; readonly onDone: () => void }) {
   const { t } = useTranslation();

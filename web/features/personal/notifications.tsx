@@ -11,13 +11,13 @@ import { MoneyField } from '../../components/amount-fields.tsx';
 import { Card } from '../../components/card.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { TextField } from '../../components/form.tsx';
+import { BotCheck, useBotCheck } from '../../components/login/bot-check.tsx';
+import { CodeButton } from '../../components/login/code-button.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { useForm } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
 import { useDirty } from '../../lib/dirty-form.ts';
-import { useMoneyDetails } from '../../shell/money.ts';
-import { BotCheck, useBotCheck } from '../account/bot-check.tsx';
-import { CodeButton } from '../account/code-button.tsx';
+import { useMoneyDetails } from '../../lib/money.ts';
 
 /** Quota, as the server has it where nothing was chosen. */
 const firstThreshold = 100_000;

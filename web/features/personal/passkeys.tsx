@@ -4,13 +4,13 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
+import { addPasskey, canPasskey, wasCancelled } from '../../components/login/passkey.ts';
 import { Confirm } from '../../components/overlay.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
 import { dateTime } from '../../lib/format.ts';
 import { useRead } from '../../lib/read.ts';
-import { addPasskey, canPasskey, wasCancelled } from '../account/passkey.ts';
 import { ActionLine } from './action-line.tsx';
 
 export function Passkeys() {

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { Scrolls } from '../../components/scrolls.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { copyOrShow } from '../../lib/copy.ts';
-import { useServerAddress } from '../../shell/status.ts';
+import { useServerAddress } from '../../lib/status.ts';
 import { codeOf } from './conversation.ts';
 
 const languages = { curl: 'bash', python: 'python', node: 'javascript' } as const;

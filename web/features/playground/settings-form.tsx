@@ -7,8 +7,8 @@ import { Icon } from '../../components/icon.tsx';
 import { SelectField } from '../../components/select.tsx';
 import { call } from '../../lib/api.ts';
 import { dollarText } from '../../lib/currency.ts';
+import { useMoneyDetails } from '../../lib/money.ts';
 import { useOptionalRead } from '../../lib/read.ts';
-import { useMoneyDetails } from '../../shell/money.ts';
 import { type ModelSupport, numberRows, type Settings, seedBounds, tokenBounds } from './conversation.ts';
 
 interface Group {

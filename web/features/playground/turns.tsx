@@ -7,7 +7,7 @@ import { Scrolls } from '../../components/scrolls.tsx';
 import type { ToolCall } from '../../lib/chat-stream.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { grouped, timeText } from '../../lib/format.ts';
-import { useMoney } from '../../shell/money.ts';
+import { useMoney } from '../../lib/money.ts';
 import { AnswerText } from './answer.tsx';
 import { type Answer, type Attachment, speedOf, type Turn } from './conversation.ts';
 

@@ -3,6 +3,7 @@
 import type { TFunction } from 'i18next';
 import { Link } from 'wouter';
 import { textIn } from '../../../server/contract/language.ts';
+import { successClass, successText } from '../../components/channel-traffic.ts';
 import { InlineNumber } from '../../components/inline-number.tsx';
 import { type Levels, levelRank, ModelLevel } from '../../components/model-level.tsx';
 import type { Column } from '../../components/table/column.ts';
@@ -10,7 +11,6 @@ import { type TrafficBar, TrafficBars } from '../../components/traffic-bars.tsx'
 import { dollarText, sizeText } from '../../lib/currency.ts';
 import { grouped, percentText } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { successClass, successText } from '../channels/traffic.ts';
 import { type ModelView, marginOf } from './model-rows.ts';
 
 export const modelPath = (model: string): string => `/pricing/${encodeURIComponent(model)}`;

@@ -7,6 +7,14 @@ import { endpointTypesOf } from '../../../server/contract/endpoint-types.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { CallExample } from '../../components/call-example.tsx';
 import { Card } from '../../components/card.tsx';
+import {
+  secondsText,
+  stateClasses,
+  successClass,
+  successOf,
+  successText,
+  useChannelTraffic,
+} from '../../components/channel-traffic.ts';
 import { Empty } from '../../components/empty.tsx';
 import { FailureNote } from '../../components/failure.tsx';
 import { Icon } from '../../components/icon.tsx';
@@ -17,16 +25,8 @@ import { copyOrShow } from '../../lib/copy.ts';
 import { dollarText, sizeText } from '../../lib/currency.ts';
 import { grouped, percentText } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
+import { useMoney } from '../../lib/money.ts';
 import { useUser } from '../../lib/session.ts';
-import { useMoney } from '../../shell/money.ts';
-import {
-  secondsText,
-  stateClasses,
-  successClass,
-  successOf,
-  successText,
-  useChannelTraffic,
-} from '../channels/traffic.ts';
 import { modalityText } from './model-columns.tsx';
 import { type ModelView, marginOf } from './model-rows.ts';
 import { factorsIn } from './price-rows.ts';

@@ -14,7 +14,7 @@ import { SuggestField } from '../../components/suggest.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { grouped, percentText } from '../../lib/format.ts';
-import { useMoney } from '../../shell/money.ts';
+import { useMoney } from '../../lib/money.ts';
 import type { AdminModel } from './model-rows.ts';
 
 type Result = OutputOf<EndpointOf<'ratio.simulate'>>;

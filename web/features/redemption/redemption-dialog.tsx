@@ -6,7 +6,7 @@ import { Confirm } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
-import { useMoneyDetails } from '../../shell/money.ts';
+import { useMoneyDetails } from '../../lib/money.ts';
 import { RedemptionDrawer } from './redemption-drawer.tsx';
 
 export interface RedemptionDialogsProps {

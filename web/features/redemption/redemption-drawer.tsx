@@ -12,7 +12,7 @@ import { Sheet } from '../../components/overlay.tsx';
 import { useForm } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
 import { expiryIn, expiryText } from '../../lib/expiry.ts';
-import { useMoney } from '../../shell/money.ts';
+import { useMoney } from '../../lib/money.ts';
 
 /** Units of currency. */
 const presets = [1, 10, 50, 100, 500, 1000];

@@ -9,7 +9,7 @@ import { call, isAnswered } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { useDirty } from '../../lib/dirty-form.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { useMoneyDetails } from '../../shell/money.ts';
+import { useMoneyDetails } from '../../lib/money.ts';
 import { displayedValue, storedValue } from './typed-option.ts';
 
 export interface Stored {

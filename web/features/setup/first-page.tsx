@@ -4,18 +4,18 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { displayedKey } from '../../../server/contract/token-key.ts';
+import { UseWith } from '../../components/use-with.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { usePageTitle } from '../../lib/page-title.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { useUser } from '../../lib/session.ts';
+import { progressKey, useProgress } from '../../lib/setup-progress.ts';
 import { smallModel } from '../../lib/small-model.ts';
-import { useStatus } from '../../shell/status.ts';
-import { UseWith } from '../tokens/use-with.tsx';
+import { useStatus } from '../../lib/status.ts';
 import { Connect } from './connect.tsx';
 import { FirstRequest, SendForMe } from './first-request.tsx';
-import { progressKey, useProgress } from './progress.ts';
 import { Step, type StepState, Steps } from './step.tsx';
 
 export function FirstPage() {

@@ -4,11 +4,11 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Log } from '../../../server/contract/entities.ts';
+import { CostBreakdown } from '../../components/cost-breakdown.tsx';
 import { messageOf } from '../../lib/attempt.ts';
 import { askChat, type ChatAnswer } from '../../lib/chat-stream.ts';
 import { grouped, timeText } from '../../lib/format.ts';
-import { useMoney } from '../../shell/money.ts';
-import { CostBreakdown } from '../logs/cost-breakdown.tsx';
+import { useMoney } from '../../lib/money.ts';
 
 export function SendForMe({ keyText, model }: { readonly keyText: string; readonly model: string }) {
   const { t } = useTranslation();

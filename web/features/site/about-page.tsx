@@ -14,7 +14,7 @@ import { currentLanguage } from '../../lib/i18n.ts';
 import { useRead } from '../../lib/read.ts';
 import { isRoot, useUser } from '../../lib/session.ts';
 import { smallModel } from '../../lib/small-model.ts';
-import { docsFor, useStatus } from '../../shell/status.ts';
+import { docsFor, useStatus } from '../../lib/status.ts';
 import { BaseUrl } from './base-url.tsx';
 import { usePrices } from './prices.ts';
 

@@ -5,8 +5,8 @@ import type { ShareKind, StatementShares } from '../../../server/contract/statem
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { grouped } from '../../lib/format.ts';
+import { useMoney } from '../../lib/money.ts';
 import { useRead } from '../../lib/read.ts';
-import { useMoney } from '../../shell/money.ts';
 
 /** How the address says it: `all-` before it = everybody's. */
 export const divisions = ['token', 'label', 'project'] as const;

@@ -8,7 +8,7 @@ import { call } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useWide } from '../../lib/narrow.ts';
-import { useStatus } from '../../shell/status.ts';
+import { useStatus } from '../../lib/status.ts';
 import { ChannelTag, Elapsed, Progress, TaskStatus, Thumbnail, TwoLines, Words } from './status.tsx';
 import { TaskListPage } from './task-list-page.tsx';
 

@@ -5,13 +5,13 @@ import { Link } from 'wouter';
 import { Card } from '../../components/card.tsx';
 import { Boundary } from '../../components/failure.tsx';
 import { PageHead } from '../../components/page.tsx';
+import { Programs } from '../../components/programs.tsx';
 import { SelectField } from '../../components/select.tsx';
+import { UseWith } from '../../components/use-with.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { callPage } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useRead } from '../../lib/read.ts';
-import { Programs } from './programs.tsx';
-import { UseWith } from './use-with.tsx';
 
 /** What the list gives at once: who has more keys looks for one on their page. */
 const most = 100;

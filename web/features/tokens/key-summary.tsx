@@ -3,7 +3,7 @@ import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Token } from '../../../server/contract/entities.ts';
 import { day } from '../../lib/format.ts';
-import type { Money } from '../../shell/money.ts';
+import type { Money } from '../../lib/money.ts';
 import { type KeySummary, partsOf, sentenceOf } from './sentence.ts';
 
 type Limited = Pick<

@@ -4,12 +4,12 @@ import { Link } from 'wouter';
 import type { Token } from '../../../server/contract/entities.ts';
 import { displayedKey } from '../../../server/contract/token-key.ts';
 import { Sheet } from '../../components/overlay.tsx';
+import { UseWith, useUsableModels } from '../../components/use-with.tsx';
 import { call } from '../../lib/api.ts';
+import { useMoney } from '../../lib/money.ts';
 import { useOptionalRead } from '../../lib/read.ts';
-import { useMoney } from '../../shell/money.ts';
 import { Sentence, summaryOf } from './key-summary.tsx';
 import { TestRequest } from './test-request.tsx';
-import { UseWith, useUsableModels } from './use-with.tsx';
 
 export interface NewKeyProps {
   readonly token: Token;

@@ -5,9 +5,9 @@ import { toast } from 'sonner';
 import type { Token } from '../../../server/contract/entities.ts';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
+import { useMoneyDetails } from '../../lib/money.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { useUrl } from '../../lib/url.ts';
-import { useMoneyDetails } from '../../shell/money.ts';
 import { NewKey } from './new-key.tsx';
 import { TokenDrawer } from './token-drawer.tsx';
 

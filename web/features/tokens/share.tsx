@@ -9,7 +9,7 @@ import { attempt } from '../../lib/attempt.ts';
 import { siteAddress } from '../../lib/base-path.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { relative } from '../../lib/format.ts';
-import { useMoney } from '../../shell/money.ts';
+import { useMoney } from '../../lib/money.ts';
 import { Sentence, summaryOf } from './key-summary.tsx';
 
 const spans = ['1', '24', '168', '336'] as const;

@@ -4,12 +4,12 @@ import { useTranslation } from 'react-i18next';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { displayedKey } from '../../../server/contract/token-key.ts';
+import { UseWith } from '../../components/use-with.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
-import { useMoney } from '../../shell/money.ts';
+import { useMoney } from '../../lib/money.ts';
 import { Sentence, summaryOf } from './key-summary.tsx';
-import { UseWith } from './use-with.tsx';
 
 type SharedKey = OutputOf<EndpointOf<'token.open_shared'>>;
 

@@ -4,8 +4,8 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { call, send, wordsFor } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
+import { useMoney } from '../../lib/money.ts';
 import { useOptionalRead } from '../../lib/read.ts';
-import { useMoney } from '../../shell/money.ts';
 
 export interface TestRequestProps {
   /** With `sk-`. */

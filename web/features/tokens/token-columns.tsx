@@ -9,10 +9,10 @@ import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { dateTime, day, grouped, relative } from '../../lib/format.ts';
+import { keyUsage } from '../../lib/key-usage.ts';
+import type { Money } from '../../lib/money.ts';
 import { runUndoable } from '../../lib/undo.ts';
-import type { Money } from '../../shell/money.ts';
 import { namesIn } from './key-summary.tsx';
-import { keyUsage } from './usage.ts';
 
 const statusClasses = { 1: 'status', 2: 'status status-off', 3: 'status status-bad', 4: 'status status-bad' } as const;
 

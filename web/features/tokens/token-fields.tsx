@@ -19,22 +19,15 @@ import { call } from '../../lib/api.ts';
 import { expiryOf } from '../../lib/expiry.ts';
 import { day, grouped } from '../../lib/format.ts';
 import { sentences } from '../../lib/i18n.ts';
+import { type SpendWindow, spendWindows } from '../../lib/key-usage.ts';
+import { useMoney } from '../../lib/money.ts';
 import { useOptionalRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
-import { useMoney } from '../../shell/money.ts';
 import { ChannelsField } from './channels-field.tsx';
 import { namesIn, Sentence } from './key-summary.tsx';
 import { type ModelDetails, requestsFor, useModelDetails } from './model-details.ts';
 import { ModelsField } from './models-field.tsx';
-import {
-  amountBounds,
-  budgetBounds,
-  expiryAt,
-  limitBounds,
-  type SpendWindow,
-  spendWindows,
-  type TokenForm,
-} from './token-form.ts';
+import { amountBounds, budgetBounds, expiryAt, limitBounds, type TokenForm } from './token-form.ts';
 
 /** Units of currency. */
 const presets = [1, 5, 10, 50, 100, 500, 1000];

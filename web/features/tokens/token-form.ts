@@ -5,11 +5,9 @@ import type { MoneyDetails } from '../../../server/contract/pricing/format.ts';
 import { budgetNames, maxRateLimit, rateLimitNames } from '../../../server/contract/token-fields.ts';
 import { moneyIn, moneyOf, numberIn, valueIn } from '../../components/amount.ts';
 import { expiryIn, expiryText } from '../../lib/expiry.ts';
+import { type SpendWindow, spendOf } from '../../lib/key-usage.ts';
 import { namesIn } from './key-summary.tsx';
 
-/** What the amount of the form is for; what else a key is limited by stands below. */
-export const spendWindows = ['total', 'day', 'month', 'none'] as const;
-export type SpendWindow = (typeof spendWindows)[number];
 /** Empty = no limit. */
 type LimitName = (typeof budgetNames)[number] | (typeof rateLimitNames)[number];
 /** A limit is no limit where it is left empty, never where it is zero. */
@@ -38,11 +36,6 @@ export interface TokenForm {
 /** What was overdrawn may stay so. */
 export const amountBounds = (token: Token | null, spend: SpendWindow) =>
   spend === 'total' ? { min: Math.min(0, token?.remain_quota ?? 0) } : budgetBounds;
-
-export function spendOf(token: Pick<Token, 'unlimited_quota' | 'day_budget' | 'month_budget'> | null): SpendWindow {
-  if (token === null || !token.unlimited_quota) return 'total';
-  return token.day_budget > 0 ? 'day' : token.month_budget > 0 ? 'month' : 'none';
-}
 
 /** Quota; null = there is no such limit. */
 function amountOf(token: Token | null): number | null {

@@ -13,16 +13,16 @@ import { SearchField } from '../../components/filters.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { useSelection } from '../../components/table/selection.ts';
+import { UseWithDrawer } from '../../components/use-with.tsx';
 import { copyOrShow } from '../../lib/copy.ts';
+import { useMoney } from '../../lib/money.ts';
 import type { Url } from '../../lib/url.ts';
-import { useMoney } from '../../shell/money.ts';
 import { OpenedToken } from './opened-token.tsx';
 import { Rotation } from './rotate.tsx';
 import { ShareKey } from './share.tsx';
 import { RemoveToken, TokenBulk } from './token-bulk.tsx';
 import { tokenColumns } from './token-columns.tsx';
 import { tokenStatuses, useRequestsToday, useTokens } from './use-tokens.ts';
-import { UseWithDrawer } from './use-with.tsx';
 
 function TokenFilters({ url }: { readonly url: Url }) {
   const { t } = useTranslation();

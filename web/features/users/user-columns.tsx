@@ -9,10 +9,10 @@ import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
 import { call } from '../../lib/api.ts';
 import { grouped } from '../../lib/format.ts';
+import type { Money } from '../../lib/money.ts';
 import { useNarrow } from '../../lib/narrow.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { runUndoable } from '../../lib/undo.ts';
-import type { Money } from '../../shell/money.ts';
 
 const statusNames: Readonly<Record<number, 'users.active' | 'users.banned'>> = {
   1: 'users.active',

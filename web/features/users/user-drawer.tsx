@@ -14,9 +14,9 @@ import { SelectField } from '../../components/select.tsx';
 import { type FieldOf, useForm } from '../../components/use-form.ts';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
+import { useMoney, useMoneyDetails } from '../../lib/money.ts';
 import { usePageTitle } from '../../lib/page-title.ts';
 import { roleLabel } from '../../lib/session.ts';
-import { useMoney, useMoneyDetails } from '../../shell/money.ts';
 import { UserStatus } from './user-columns.tsx';
 
 export interface UserDrawerProps {

@@ -6,9 +6,9 @@ import { monthAt, monthRange } from '../../../server/contract/statement.ts';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { grouped } from '../../lib/format.ts';
+import { useMoney } from '../../lib/money.ts';
 import { useOptionalRead, useRead } from '../../lib/read.ts';
-import { useMoney } from '../../shell/money.ts';
-import { chapterOf, useStatus } from '../../shell/status.ts';
+import { chapterOf, useStatus } from '../../lib/status.ts';
 
 const daySeconds = 86_400;
 /** A longer forecast says nothing. */

@@ -10,8 +10,8 @@ import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { siteAddress } from '../../lib/base-path.ts';
 import { copyOrShow } from '../../lib/copy.ts';
+import { useMoney, useMoneyDetails } from '../../lib/money.ts';
 import { useRead } from '../../lib/read.ts';
-import { useMoney, useMoneyDetails } from '../../shell/money.ts';
 
 interface TransferProps {
   /** Quota that waits. */

@@ -6,8 +6,8 @@ import { toast } from 'sonner';
 import { TextField } from '../../components/form.tsx';
 import { call, isAnswered } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
-import { useMoney } from '../../shell/money.ts';
-import { useStatus } from '../../shell/status.ts';
+import { useMoney } from '../../lib/money.ts';
+import { useStatus } from '../../lib/status.ts';
 
 export interface RedemptionProps {
   readonly onRedeemed: () => Promise<unknown>;

@@ -8,10 +8,10 @@ import { NumberField } from '../../components/amount-fields.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { call, isAnswered } from '../../lib/api.ts';
+import { useMoneyDetails } from '../../lib/money.ts';
+import { methodName } from '../../lib/payment-method.ts';
 import { useOptionalRead } from '../../lib/read.ts';
-import { useMoneyDetails } from '../../shell/money.ts';
-import { useStatus } from '../../shell/status.ts';
-import { methodName } from './payment-method.ts';
+import { useStatus } from '../../lib/status.ts';
 
 type Method = 'zfb' | 'wx' | 'stripe';
 /** A larger payment is a slip of the finger. */

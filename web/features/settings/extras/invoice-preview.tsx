@@ -2,8 +2,8 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Invoice, taxParts } from '../../../../server/contract/invoice.ts';
-import { useMoneyDetails } from '../../../shell/money.ts';
-import { InvoicePaper } from '../../paper/invoice-paper.tsx';
+import { InvoicePaper } from '../../../components/paper/invoice-paper.tsx';
+import { useMoneyDetails } from '../../../lib/money.ts';
 import type { Options } from '../use-options.ts';
 
 const gross = 7300;

@@ -5,7 +5,7 @@ import { Frame } from '../../../components/frame.tsx';
 import { call } from '../../../lib/api.ts';
 import { messageOf } from '../../../lib/attempt.ts';
 import { dateTime } from '../../../lib/format.ts';
-import { useStatus } from '../../../shell/status.ts';
+import { useStatus } from '../../../lib/status.ts';
 
 export function SystemInfo() {
   const { t } = useTranslation();

@@ -1,9 +1,9 @@
 /** How far an order has come, a shape and a word; and what it credited. */
 import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
-import type { TopUpOrder } from '../../../server/contract/entities.ts';
-import type { Column } from '../../components/table/column.ts';
-import type { Money } from '../../shell/money.ts';
+import type { TopUpOrder } from '../../server/contract/entities.ts';
+import type { Money } from '../lib/money.ts';
+import type { Column } from './table/column.ts';
 
 export const states = ['pending', 'success', 'expired'] as const;
 const classes: Readonly<Record<string, string>> = {

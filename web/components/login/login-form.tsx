@@ -3,17 +3,15 @@ import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useHistoryState } from 'wouter/use-browser-location';
 import type { User } from '../../../server/contract/entities.ts';
-import { Field } from '../../components/form.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
-import { useStatus } from '../../shell/status.ts';
+import { useStatus } from '../../lib/status.ts';
+import { Field, FormError } from '../form.tsx';
 import { BotCheck, useBotCheck } from './bot-check.tsx';
-import { FormError, Or } from './card.tsx';
-import type { Entered } from './entered.ts';
-import { ExternalLogin } from './external-login.tsx';
+import { ExternalLogin, Or } from './external-login.tsx';
 import { canPasskey, enterWithPasskey, wasCancelled } from './passkey.ts';
 import { PasswordField } from './password-field.tsx';
-import { SecondStep } from './second-step.tsx';
+import { type Entered, SecondStep } from './second-step.tsx';
 
 export interface LoginFormProps {
   readonly notice: string;

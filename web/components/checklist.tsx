@@ -2,10 +2,10 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
-import { call } from '../../lib/api.ts';
-import { attempt } from '../../lib/attempt.ts';
-import { useStatus } from '../../shell/status.ts';
-import { useProgress } from '../setup/progress.ts';
+import { call } from '../lib/api.ts';
+import { attempt } from '../lib/attempt.ts';
+import { useProgress } from '../lib/setup-progress.ts';
+import { useStatus } from '../lib/status.ts';
 
 export function Checklist() {
   const { t } = useTranslation();

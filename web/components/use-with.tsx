@@ -3,18 +3,18 @@
 import type { TFunction } from 'i18next';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { agents, modelFor, type SetupStep, setupSteps } from '../../../server/contract/agents.ts';
-import type { Token } from '../../../server/contract/entities.ts';
-import { textIn } from '../../../server/contract/language.ts';
-import { displayedKey } from '../../../server/contract/token-key.ts';
-import { Icon } from '../../components/icon.tsx';
-import { Sheet } from '../../components/overlay.tsx';
-import { Scrolls } from '../../components/scrolls.tsx';
-import { SelectField } from '../../components/select.tsx';
-import { call } from '../../lib/api.ts';
-import { currentLanguage } from '../../lib/i18n.ts';
-import { useOptionalRead } from '../../lib/read.ts';
-import { chapterOf, useServerAddress, useStatus } from '../../shell/status.ts';
+import { agents, modelFor, type SetupStep, setupSteps } from '../../server/contract/agents.ts';
+import type { Token } from '../../server/contract/entities.ts';
+import { textIn } from '../../server/contract/language.ts';
+import { displayedKey } from '../../server/contract/token-key.ts';
+import { call } from '../lib/api.ts';
+import { currentLanguage } from '../lib/i18n.ts';
+import { useOptionalRead } from '../lib/read.ts';
+import { chapterOf, useServerAddress, useStatus } from '../lib/status.ts';
+import { Icon } from './icon.tsx';
+import { Sheet } from './overlay.tsx';
+import { Scrolls } from './scrolls.tsx';
+import { SelectField } from './select.tsx';
 
 interface Choice {
   readonly name: string;

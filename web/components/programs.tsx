@@ -1,16 +1,16 @@
 /** Programs that are signed in as a user: from where, when, what they spent today; each is signed out here. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import type { OutputOf } from '../../../server/contract/endpoint.ts';
-import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
-import { Card } from '../../components/card.tsx';
-import { call } from '../../lib/api.ts';
-import { attempt } from '../../lib/attempt.ts';
-import { copyOrShow } from '../../lib/copy.ts';
-import { dateTime } from '../../lib/format.ts';
-import { useOptionalRead } from '../../lib/read.ts';
-import { useMoney } from '../../shell/money.ts';
-import { useServerAddress } from '../../shell/status.ts';
+import type { OutputOf } from '../../server/contract/endpoint.ts';
+import type { EndpointOf } from '../../server/contract/endpoints/index.ts';
+import { call } from '../lib/api.ts';
+import { attempt } from '../lib/attempt.ts';
+import { copyOrShow } from '../lib/copy.ts';
+import { dateTime } from '../lib/format.ts';
+import { useMoney } from '../lib/money.ts';
+import { useOptionalRead } from '../lib/read.ts';
+import { useServerAddress } from '../lib/status.ts';
+import { Card } from './card.tsx';
 
 type Program = OutputOf<EndpointOf<'sign_in.list'>>['items'][number];
 

@@ -4,14 +4,14 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { Buyer } from '../../../server/contract/invoice.ts';
-import { Card } from '../../components/card.tsx';
-import { CheckedForm } from '../../components/checked-form.tsx';
-import { Field, TextField } from '../../components/form.tsx';
-import { useForm } from '../../components/use-form.ts';
-import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { useDirty } from '../../lib/dirty-form.ts';
 import { useRead } from '../../lib/read.ts';
+import { Card } from '../card.tsx';
+import { CheckedForm } from '../checked-form.tsx';
+import { Field, TextField } from '../form.tsx';
+import { useForm } from '../use-form.ts';
+import { Waiting } from '../waiting.tsx';
 
 /** As the server bounds them. */
 const maxLine = 200;

@@ -3,8 +3,8 @@ import { useTranslation } from 'react-i18next';
 import type { Invoice } from '../../../server/contract/invoice.ts';
 import { amountText } from '../../../server/contract/invoice-text.ts';
 import { withThousands } from '../../lib/format.ts';
-import { amountIn } from '../../shell/money.ts';
-import { methodName } from '../wallet/payment-method.ts';
+import { amountIn } from '../../lib/money.ts';
+import { methodName } from '../../lib/payment-method.ts';
 import { Paper, PartyBlock, Sums } from './paper.tsx';
 
 export function InvoicePaper({ invoice }: { readonly invoice: Invoice }) {

@@ -4,19 +4,19 @@ import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { Link, useLocation } from 'wouter';
 import { type InvoiceRow, invoiceKinds } from '../../../server/contract/invoice.ts';
-import { Empty } from '../../components/empty.tsx';
-import { FilterBar } from '../../components/filter-bar.tsx';
-import { SearchField } from '../../components/filters.tsx';
-import { Pager, usePageState } from '../../components/pager.tsx';
-import type { Column } from '../../components/table/column.ts';
-import { DataTable } from '../../components/table/data-table.tsx';
-import { RowActions } from '../../components/table/row-actions.tsx';
 import { call } from '../../lib/api.ts';
 import { download } from '../../lib/download.ts';
 import { withThousands } from '../../lib/format.ts';
 import { useList } from '../../lib/read.ts';
 import { isRoot, useUser } from '../../lib/session.ts';
 import { useUrl } from '../../lib/url.ts';
+import { Empty } from '../empty.tsx';
+import { FilterBar } from '../filter-bar.tsx';
+import { SearchField } from '../filters.tsx';
+import { Pager, usePageState } from '../pager.tsx';
+import type { Column } from '../table/column.ts';
+import { DataTable } from '../table/data-table.tsx';
+import { RowActions } from '../table/row-actions.tsx';
 import { RefundSheet } from './refund-sheet.tsx';
 
 /** How many years back are offered. */

@@ -3,13 +3,13 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { TopUpOrder } from '../../../server/contract/entities.ts';
-import { CheckedForm } from '../../components/checked-form.tsx';
-import { FormFooter, TextField } from '../../components/form.tsx';
-import { Sheet } from '../../components/overlay.tsx';
-import { useForm } from '../../components/use-form.ts';
-import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { useRead } from '../../lib/read.ts';
+import { CheckedForm } from '../checked-form.tsx';
+import { FormFooter, TextField } from '../form.tsx';
+import { Sheet } from '../overlay.tsx';
+import { useForm } from '../use-form.ts';
+import { Waiting } from '../waiting.tsx';
 
 interface RefundSheetProps {
   readonly tradeNo: string;

@@ -2,18 +2,18 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { InputOf } from '../../../server/contract/endpoint.ts';
-import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
-import type { DocumentLink } from '../../../server/contract/endpoints/link.ts';
-import { linkDays } from '../../../server/contract/link.ts';
-import { Sheet } from '../../components/overlay.tsx';
-import { Waiting } from '../../components/waiting.tsx';
-import { call } from '../../lib/api.ts';
-import { attempt } from '../../lib/attempt.ts';
-import { siteAddress } from '../../lib/base-path.ts';
-import { copyOrShow } from '../../lib/copy.ts';
-import { day, grouped } from '../../lib/format.ts';
-import { useRead } from '../../lib/read.ts';
+import type { InputOf } from '../../server/contract/endpoint.ts';
+import type { EndpointOf } from '../../server/contract/endpoints/index.ts';
+import type { DocumentLink } from '../../server/contract/endpoints/link.ts';
+import { linkDays } from '../../server/contract/link.ts';
+import { call } from '../lib/api.ts';
+import { attempt } from '../lib/attempt.ts';
+import { siteAddress } from '../lib/base-path.ts';
+import { copyOrShow } from '../lib/copy.ts';
+import { day, grouped } from '../lib/format.ts';
+import { useRead } from '../lib/read.ts';
+import { Sheet } from './overlay.tsx';
+import { Waiting } from './waiting.tsx';
 
 interface LinkSheetProps {
   /** As `link.create` takes it. */

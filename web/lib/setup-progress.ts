@@ -1,8 +1,8 @@
 /** How far the way to the first answer has been gone: from what is stored, so that it goes on wherever it was left. */
-import type { Channel, Log, Token } from '../../../server/contract/entities.ts';
-import { storedText } from '../../../server/contract/stored-texts.ts';
-import { call } from '../../lib/api.ts';
-import { useOptionalRead } from '../../lib/read.ts';
+import type { Channel, Log, Token } from '../../server/contract/entities.ts';
+import { storedText } from '../../server/contract/stored-texts.ts';
+import { call } from './api.ts';
+import { useOptionalRead } from './read.ts';
 
 const requests = 2;
 const liveMs = 1500;

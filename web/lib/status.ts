@@ -1,10 +1,10 @@
 /** The public settings of the site, stored under the keys that consoles of this family share. */
 
 import type { User } from '../../server/contract/entities.ts';
-import { call } from '../lib/api.ts';
-import { basePath, siteAddress, storedName } from '../lib/base-path.ts';
-import { currentLanguage } from '../lib/i18n.ts';
-import { useOptionalRead } from '../lib/read.ts';
+import { call } from './api.ts';
+import { basePath, siteAddress, storedName } from './base-path.ts';
+import { currentLanguage } from './i18n.ts';
+import { useOptionalRead } from './read.ts';
 
 export interface Status {
   readonly system_name?: string;

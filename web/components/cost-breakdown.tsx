@@ -1,12 +1,12 @@
 /** What a request cost, line by line. */
 
 import { useTranslation } from 'react-i18next';
-import { type BillLine, recompute } from '../../../server/contract/pricing/charge.ts';
-import { priceOfRatio } from '../../../server/contract/pricing/format.ts';
-import type { Prices } from '../../../server/contract/pricing/price.ts';
-import { dollarText } from '../../lib/currency.ts';
-import { grouped } from '../../lib/format.ts';
-import { useMoney } from '../../shell/money.ts';
+import { type BillLine, recompute } from '../../server/contract/pricing/charge.ts';
+import { priceOfRatio } from '../../server/contract/pricing/format.ts';
+import type { Prices } from '../../server/contract/pricing/price.ts';
+import { dollarText } from '../lib/currency.ts';
+import { grouped } from '../lib/format.ts';
+import { useMoney } from '../lib/money.ts';
 
 const labels = {
   input: 'logs.input',

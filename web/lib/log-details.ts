@@ -1,5 +1,5 @@
 /** What a row of the log says besides its columns. Pure. */
-import type { Log } from '../../../server/contract/entities.ts';
+import type { Log } from '../../server/contract/entities.ts';
 
 export type LogDetails = Readonly<Record<string, unknown>>;
 

@@ -11,7 +11,7 @@ import {
   type StatementModel,
 } from '../../../server/contract/statement.ts';
 import { grouped, withThousands } from '../../lib/format.ts';
-import { amountIn } from '../../shell/money.ts';
+import { amountIn } from '../../lib/money.ts';
 import { Paper, PartyBlock, Sums } from './paper.tsx';
 
 type Figures = Omit<StatementModel, 'model' | 'refund'>;

@@ -1,13 +1,12 @@
 /** How channels are doing by their own requests. */
 
 import { keepPreviousData } from '@tanstack/react-query';
-import type { OutputOf } from '../../../server/contract/endpoint.ts';
-import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
-import type { Channel } from '../../../server/contract/entities.ts';
-import { call } from '../../lib/api.ts';
-import { secondsText as hundredths, percentText } from '../../lib/format.ts';
-import { useOptionalRead } from '../../lib/read.ts';
-import { testErrorOf } from './failure.ts';
+import type { OutputOf } from '../../server/contract/endpoint.ts';
+import type { EndpointOf } from '../../server/contract/endpoints/index.ts';
+import type { Channel } from '../../server/contract/entities.ts';
+import { call } from '../lib/api.ts';
+import { secondsText as hundredths, percentText } from '../lib/format.ts';
+import { useOptionalRead } from '../lib/read.ts';
 
 export type ChannelTraffic = OutputOf<EndpointOf<'traffic.channels'>>[number];
 export const trafficRanges = ['24h', '7d'] as const;
@@ -88,7 +87,3 @@ export function sharedFailure(
   const [words, count] = [...counts].reduce((most, one) => (one[1] > most[1] ? one : most), ['', 0]);
   return count < alikeFrom ? null : { words, count };
 }
-
-/** Something about it has to be done or known. */
-export const hasNote = (channel: Channel, traffic: ChannelTraffic | undefined): boolean =>
-  ['failing', 'slow', 'auto'].includes(stateOf(channel, traffic)) || testErrorOf(channel) !== undefined;

@@ -1,6 +1,6 @@
 /** A password, which can be looked at while it is typed. */
-import { Field } from '../../components/form.tsx';
-import { MaskedInput } from '../../components/masked-input.tsx';
+import { Field } from '../form.tsx';
+import { MaskedInput } from '../masked-input.tsx';
 
 export interface PasswordFieldProps {
   readonly label: string;

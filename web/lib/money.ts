@@ -1,7 +1,7 @@
 /** Amounts as this site shows them: its unit, and currency or short numbers. */
 import { useCallback } from 'react';
 import { formatQuota, type MoneyDetails, type MoneyForm } from '../../server/contract/pricing/format.ts';
-import { withThousands } from '../lib/format.ts';
+import { withThousands } from './format.ts';
 import { useStatus } from './status.ts';
 
 export type Money = (quota: number | undefined, form?: MoneyForm) => string;

@@ -1,6 +1,6 @@
 /** Turnstile's widget; nothing at all where the site has no bot check. */
 import { useEffect, useRef } from 'react';
-import { useStatus } from '../../shell/status.ts';
+import { useStatus } from '../../lib/status.ts';
 
 interface Turnstile {
   render(

@@ -1,14 +1,13 @@
 /** Ways in through other services, and the way there and back. */
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Field } from '../../components/form.tsx';
-import { Sheet } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
-import { type Status, useStatus } from '../../shell/status.ts';
-import { Or } from './card.tsx';
-import type { Entered } from './entered.ts';
+import { type Status, useStatus } from '../../lib/status.ts';
+import { Field } from '../form.tsx';
+import { Sheet } from '../overlay.tsx';
 import { inviteCode } from './invite.ts';
+import type { Entered } from './second-step.tsx';
 
 export type CodeService = 'github' | 'oidc' | 'linuxdo';
 export const serviceNames = { github: 'GitHub', oidc: 'OIDC', linuxdo: 'Linux DO' } as const;
@@ -59,6 +58,16 @@ export function WeChatCode({
         </button>
       </form>
     </Sheet>
+  );
+}
+
+/** Between a form and the other ways in. */
+export function Or() {
+  const { t } = useTranslation();
+  return (
+    <p className="my-3 flex items-center gap-3 text-[12px] text-ink-3 before:h-px before:flex-1 before:bg-line after:h-px after:flex-1 after:bg-line">
+      {t('account.or')}
+    </p>
   );
 }
 

@@ -1,6 +1,14 @@
 /** What a key has spent of what it may. Pure. */
-import type { Token } from '../../../server/contract/entities.ts';
-import { type SpendWindow, spendOf } from './token-form.ts';
+import type { Token } from '../../server/contract/entities.ts';
+
+/** Until when a key may spend its amount: for good, a day, a month; none = it has no amount. */
+export const spendWindows = ['total', 'day', 'month', 'none'] as const;
+export type SpendWindow = (typeof spendWindows)[number];
+
+export function spendOf(token: Pick<Token, 'unlimited_quota' | 'day_budget' | 'month_budget'> | null): SpendWindow {
+  if (token === null || !token.unlimited_quota) return 'total';
+  return token.day_budget > 0 ? 'day' : token.month_budget > 0 ? 'month' : 'none';
+}
 
 type Limits = Pick<
   Token,

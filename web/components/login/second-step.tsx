@@ -1,11 +1,15 @@
 /** The code of an authenticator, or a recovery code. */
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { OutputOf } from '../../../server/contract/endpoint.ts';
+import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import type { User } from '../../../server/contract/entities.ts';
-import { Field } from '../../components/form.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
-import { FormError } from './card.tsx';
+import { Field, FormError } from '../form.tsx';
+
+/** What a login returns: a user, or a ticket for the second step. */
+export type Entered = OutputOf<EndpointOf<'session.login'>>;
 
 export function SecondStep({ ticket, onIn }: { readonly ticket: string; readonly onIn: (user: User) => void }) {
   const { t } = useTranslation();
