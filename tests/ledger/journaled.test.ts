@@ -298,8 +298,22 @@ test('more than a file holds goes to the tables at once', async () => {
   expect(postings()).toHaveLength(20);
 });
 
-test('readers see what was acknowledged before they came; those that come one after the other share a batch', async () => {
-  const { execute, time, postings, journaled } = await opened();
+test.each([
+  ['four times what the batch before took', 3, 12],
+  ['at most 20 ms', 6, 20],
+  ['nothing where it took nothing', 0, 0],
+])('readers see what was acknowledged before they came; those that come later share a batch, which waits %s', async (_, tookMs, pauseMs) => {
+  let time: VirtualTime | null = null;
+  const { execute, postings, journaled, ...books } = await opened({
+    change: (store) => ({
+      ...store,
+      apply: (commands, through) => {
+        if (commands.length > 0) time?.jump(tookMs);
+        return store.apply(commands, through);
+      },
+    }),
+  });
+  time = books.time;
   const flushed: string[] = [];
   const read = (name: string) =>
     journaled.flush((isWhole) => void flushed.push(`${name} ${isWhole} ${postings().length}`));
@@ -307,13 +321,41 @@ test('readers see what was acknowledged before they came; those that come one af
   await execute(settle('a', 1, 5));
   read('second');
   await time.advance(0);
+  expect(flushed).toEqual(['first true 0', 'second true 1']);
   await execute(settle('b', 1, 5));
   read('third');
   read('fourth');
-  await time.advance(10);
-  expect(flushed).toEqual(['first true 0', 'second true 1']);
-  await time.advance(10);
+  if (pauseMs > 0) {
+    await time.advance(pauseMs - 1);
+    expect(flushed).toHaveLength(2);
+  }
+  await time.advance(1);
   expect(flushed).toEqual(['first true 0', 'second true 1', 'third true 2', 'fourth true 2']);
+});
+
+test('a batch of several slices is waited for by what all of them took', async () => {
+  let time: VirtualTime | null = null;
+  const { execute, postings, journaled, ...books } = await opened({
+    bytes: 4 * 1024 * 1024,
+    change: (store) => ({
+      ...store,
+      apply: (commands, through) => {
+        if (commands.length > 0) time?.jump(2);
+        return store.apply(commands, through);
+      },
+    }),
+  });
+  time = books.time;
+  await Promise.all(Array.from({ length: 200 }, (_, at) => execute(settle(`r${at}`, 1, 1))));
+  journaled.flush(() => undefined);
+  await time.advance(2);
+  expect(postings()).toHaveLength(200);
+  await execute(settle('late', 1, 1));
+  journaled.flush(() => undefined);
+  await time.advance(15);
+  expect(postings()).toHaveLength(200);
+  await time.advance(1);
+  expect(postings()).toHaveLength(201);
 });
 
 test('a row that the schema rejects stops paid work by its name, and the next start goes on without it', async () => {

@@ -66,7 +66,7 @@ export class VirtualTime implements Timers {
   jump(ms: number): void {
     const end = this.elapsedMs + ms;
     while (this.runNext(end));
-    this.elapsedMs = end;
+    this.elapsedMs = Math.max(end, this.elapsedMs);
   }
 
   /** Moves time while the event loop stands still: what came due meanwhile runs once, afterwards. */
@@ -85,7 +85,7 @@ export class VirtualTime implements Timers {
     const end = this.elapsedMs + ms;
     await turn();
     while (this.runNext(end)) await turn();
-    this.elapsedMs = end;
+    this.elapsedMs = Math.max(end, this.elapsedMs);
     await turn();
   }
 

@@ -35,8 +35,9 @@ const applyMs = 250;
 const maxWaiting = 5000;
 /** One transaction: some 2 ms, for which nobody is acknowledged. */
 const sliceCommands = 128;
-/** Readers that come one after the other share a batch. */
-const betweenFlushesMs = 20;
+/** Readers that come one after the other share a batch: it waits for so many times what the one before took, and no longer than this. */
+const flushPauseFactor = 4;
+const maxFlushPauseMs = 20;
 const firstRetryMs = 10;
 const maxRetryMs = 1000;
 /** For so long a batch waits for another connection that writes: requests wait for a sync of the journal behind it. */
@@ -81,7 +82,10 @@ export class JournaledStore {
   #isEach = true;
   #timer: Timer | null = null;
   #isUrgent = false;
-  #flushedAt = Number.NEGATIVE_INFINITY;
+  /** The next flush may begin then. */
+  #flushFrom = Number.NEGATIVE_INFINITY;
+  /** What the slices since the tables last had everything took. */
+  #busyMs = 0;
   #retryMs = firstRetryMs;
   #trouble: string | null = null;
   #changed: () => void = () => undefined;
@@ -158,8 +162,7 @@ export class JournaledStore {
       return;
     }
     this.#flushes.push({ until: this.#taken, done });
-    const ms = this.#flushedAt + betweenFlushesMs - this.#timers.monoNow();
-    this.#schedule(Math.max(0, ms), true);
+    this.#schedule(Math.max(0, this.#flushFrom - this.#timers.monoNow()), true);
   }
 
   /** All of it is in the tables, and durable there. @throws NotWritten */
@@ -289,18 +292,25 @@ export class JournaledStore {
       this.#answerFlushes(true);
       return;
     }
+    const began = this.#timers.monoNow();
     try {
       this.#commits('later', batchBusyMs);
       this.#applySlice();
     } catch (error) {
       this.#failed(error, first);
       return;
+    } finally {
+      this.#busyMs += this.#timers.monoNow() - began;
     }
     this.#retryMs = firstRetryMs;
     this.#report(null);
     this.#answerFlushes(false);
-    if (this.#waiting.length > 0) this.#schedule(0, true);
-    else this.#flushedAt = this.#timers.monoNow();
+    if (this.#waiting.length > 0) {
+      this.#schedule(0, true);
+      return;
+    }
+    this.#flushFrom = this.#timers.monoNow() + Math.min(maxFlushPauseMs, flushPauseFactor * this.#busyMs);
+    this.#busyMs = 0;
   }
 
   #failed(error: unknown, first: Acknowledged): void {
