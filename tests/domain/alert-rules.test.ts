@@ -134,6 +134,19 @@ test('shares of failed attempts are counted in the minutes of the rule, and in h
   expect(until).toBeLessThanOrEqual(fine);
 });
 
+test('a share of failures that swings about its limit counts once until it was below for an hour', async () => {
+  const id = await gateway.channel('http://127.0.0.1:1', { name: 'shaky' });
+  const from = now - (now % 300) - 5 * 3600;
+  const fail = (minute: number) =>
+    traffic({ span: 300, subject_id: id, at: from + minute * 60, attempts: 20, failed_upstream: 5 });
+  await fail(0);
+  await fail(15);
+  await fail(70);
+  expect((await preview('errors_high')).count).toBe(1);
+  await fail(135);
+  expect((await preview('errors_high')).count).toBe(2);
+});
+
 test('a channel that fails more often than may is alerted about, and only while it does', async () => {
   const id = await gateway.channel('http://127.0.0.1:1', { name: 'shaky' });
   const found = async () =>

@@ -380,6 +380,35 @@ test('a failure of a moment raises no alert, a problem that comes and goes raise
   expect(sent).toHaveLength(1);
 });
 
+test('a share of failures that swings about its limit is alerted about once, and again after an hour without', async () => {
+  await gateway.option('alert_setting.slack_url', secrets['alert_setting.slack_url']);
+  const id = await gateway.channel('http://127.0.0.1:1');
+  const fail = async (failed: number) => {
+    const at = Math.floor(now / 300_000) * 300;
+    await gateway.database.query.deleteFrom('traffic').execute();
+    await gateway.database.query
+      .insertInto('traffic')
+      .values({
+        ...{ kind: 'channel', span: 300, at, user_id: 0, subject_id: id, part: '' },
+        ...{ attempts: 20, failed_upstream: failed, answered: 20 - failed },
+      } as never)
+      .execute();
+    await check(3);
+  };
+  for (const failed of [5, 3, 6, 2, 7]) await fail(failed);
+  expect(sent).toHaveLength(1);
+  await fail(0);
+  now += 3_599_000 - 3 * 60_000 - 60_000;
+  await check();
+  await fail(5);
+  expect(sent).toHaveLength(1);
+  await fail(0);
+  now += 3_600_000;
+  await check();
+  await fail(5);
+  expect(sent).toHaveLength(2);
+});
+
 test('off by default; kinds can be muted; without targets nothing is checked', async () => {
   await everyTrouble();
   await check(2);

@@ -79,12 +79,16 @@ const inWordsOf = (values: Found['values'], language: Language): Readonly<Record
 
 /** Kinds that must have been found by the check before as well: a failure of a moment raises no alert. */
 const needsTwoChecks: ReadonlySet<AlertKindName> = new Set(['channel_failing']);
+/** A share of the last minutes swings about its limit: it is over when it was not above for so long. */
+const calmSeconds: Readonly<Partial<Record<AlertKindName, number>>> = { errors_high: 3600 };
 
 export function createAlerts(deps: AlertsDeps) {
   const { options, deliver } = deps;
   const repository = createAlertsRepository(deps.database);
   const past = createAlertPast(deps);
   let before: ReadonlySet<string> = new Set();
+  /** Keys of kinds that need calm -> when they are over, in epoch seconds. */
+  const overAt = new Map<string, number>();
   let looking: Promise<void> | null = null;
 
   const keyOf = (kind: AlertKindName, { subject }: Found): string => `${kind}:${subject}`;
@@ -136,8 +140,13 @@ export function createAlerts(deps: AlertsDeps) {
       for (const [kind, one] of due) await inform(target, keyOf(kind, one), alertOf(kind, one, at));
     };
     await Promise.all(targets.map(toEach));
+    for (const [kind, one] of found) {
+      const calm = calmSeconds[kind];
+      if (calm !== undefined) overAt.set(keyOf(kind, one), at + calm);
+    }
+    for (const [key, end] of overAt) if (end <= at) overAt.delete(key);
     // A problem that is over is alerted again when it comes back; it has to be absent in two checks to be over.
-    await repository.deleteOld([...keys, ...before]);
+    await repository.deleteOld([...keys, ...before, ...overAt.keys()]);
     before = keys;
   };
 
@@ -225,7 +234,7 @@ export function createAlerts(deps: AlertsDeps) {
         const read = minutes === undefined ? get : withValues(get, { failed_minutes: minutes });
         for (const found of conditions[kind]({ ...quietInputs, ...inputs, get: read, now: at })) {
           const run = runs.get(found.subject);
-          const goesOn = run !== undefined && at - run.last <= step;
+          const goesOn = run !== undefined && at - run.last <= Math.max(step, calmSeconds[kind] ?? 0);
           const isSent = !goesOn || at - run.sentAt >= quiet;
           runs.set(found.subject, { last: at, sentAt: isSent ? at : run.sentAt });
           if (isSent) alerts.push({ at, found });
