@@ -302,36 +302,39 @@ test.each([
   ['four times what the batch before took', 3, 12],
   ['at most 20 ms', 6, 20],
   ['nothing where it took nothing', 0, 0],
-])('readers see what was acknowledged before they came; those that come later share a batch, which waits %s', async (_, tookMs, pauseMs) => {
-  let time: VirtualTime | null = null;
-  const { execute, postings, journaled, ...books } = await opened({
-    change: (store) => ({
-      ...store,
-      apply: (commands, through) => {
-        if (commands.length > 0) time?.jump(tookMs);
-        return store.apply(commands, through);
-      },
-    }),
-  });
-  time = books.time;
-  const flushed: string[] = [];
-  const read = (name: string) =>
-    journaled.flush((isWhole) => void flushed.push(`${name} ${isWhole} ${postings().length}`));
-  read('first');
-  await execute(settle('a', 1, 5));
-  read('second');
-  await time.advance(0);
-  expect(flushed).toEqual(['first true 0', 'second true 1']);
-  await execute(settle('b', 1, 5));
-  read('third');
-  read('fourth');
-  if (pauseMs > 0) {
-    await time.advance(pauseMs - 1);
-    expect(flushed).toHaveLength(2);
-  }
-  await time.advance(1);
-  expect(flushed).toEqual(['first true 0', 'second true 1', 'third true 2', 'fourth true 2']);
-});
+])(
+  'readers see what was acknowledged before they came; those that come later share a batch, which waits %s',
+  async (_, tookMs, pauseMs) => {
+    let time: VirtualTime | null = null;
+    const { execute, postings, journaled, ...books } = await opened({
+      change: (store) => ({
+        ...store,
+        apply: (commands, through) => {
+          if (commands.length > 0) time?.jump(tookMs);
+          return store.apply(commands, through);
+        },
+      }),
+    });
+    time = books.time;
+    const flushed: string[] = [];
+    const read = (name: string) =>
+      journaled.flush((isWhole) => void flushed.push(`${name} ${isWhole} ${postings().length}`));
+    read('first');
+    await execute(settle('a', 1, 5));
+    read('second');
+    await time.advance(0);
+    expect(flushed).toEqual(['first true 0', 'second true 1']);
+    await execute(settle('b', 1, 5));
+    read('third');
+    read('fourth');
+    if (pauseMs > 0) {
+      await time.advance(pauseMs - 1);
+      expect(flushed).toHaveLength(2);
+    }
+    await time.advance(1);
+    expect(flushed).toEqual(['first true 0', 'second true 1', 'third true 2', 'fourth true 2']);
+  },
+);
 
 test('a batch of several slices is waited for by what all of them took', async () => {
   let time: VirtualTime | null = null;
