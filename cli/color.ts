@@ -20,7 +20,7 @@ export const failure = (text: string): string => paint('red', text);
 
 /** A word of a state has its shape before it. */
 const good = /^(?:\S )?(ok|enabled|✓|created|updated)$/;
-const bad = /^(?:\S )?(fail|FAILED|disabled|auto-disabled|\d+ VIOLATIONS)$/;
+const bad = /^(?:\S )?(fail|failed|disabled|auto-disabled|\d+ VIOLATIONS)$/;
 
 /** A cell, spaces around its word left alone. */
 export function colorCell(cell: string): string {

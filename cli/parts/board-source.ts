@@ -62,14 +62,17 @@ export class BoardSource {
     const client = await context.client();
     const { slow } = this;
     const isFresh = slow !== null && Date.now() - this.slowAt < slowMs;
-    // Rows of a clock that was ahead stand before newer ones.
+    // Rows of a clock that was ahead stand before newer ones: the first is not always the newest.
     const newest = this.log.reduce((most, { id }) => Math.max(most, id), -1);
     const [figures, recent, rows] = await Promise.all([
       isFresh ? slow : this.readSlow(),
       client.call('traffic.now'),
       client.call('log.tail', { after: newest, limit: newest < 0 ? firstLog : maxLog }),
     ]);
-    this.log = [...rows.toReversed().filter(({ id }) => id > newest), ...this.log].slice(0, maxLog);
+    if (rows.length > 0)
+      this.log = [...this.log, ...rows.filter(({ id }) => id > newest)]
+        .toSorted((a, b) => b.created_at - a.created_at || b.id - a.id)
+        .slice(0, maxLog);
     if (this.site === '') this.site = String((await client.call('status.get')).system_name ?? '');
     const used = new Map(recent.keys.map((one) => [one.id, one]));
     return {

@@ -9,6 +9,7 @@ import { storedIn } from '../../server/contract/stored-texts.ts';
 import type { ChannelState } from '../../server/contract/traffic.ts';
 import type { Context } from '../context.ts';
 import { shorten, type TableColumn, table } from '../table.ts';
+import { clock, counted, dayOf, resultLegend, resultOf, tookOf } from './log-row.ts';
 import type { Money } from './money.ts';
 import { markOf } from './state-marks.ts';
 import {
@@ -20,7 +21,6 @@ import {
   type TopChannel,
   type TopModel,
   type TopRow,
-  tookOf,
 } from './top.ts';
 
 export const boardViews = ['channels', 'models', 'keys', 'log'] as const;
@@ -158,32 +158,27 @@ const ends = (left: string, right: string, columns: number): string => {
   return rest < 8 ? shorten(left, columns) : `${cell(left, rest)}${right}`;
 };
 
-function clock(ms: number): string {
-  const at = new Date(ms);
-  return [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':');
-}
-
 /** Requests, errors, latency and spend: the last minute in figures, three hours as a curve. */
 function figures({ data, room, context: { say }, money }: Painter): BoardLine[] {
   const { recent, history } = data;
   const { requests, success, p95 } = minuteOf(recent.total, recent.seconds);
   const failed = success === null ? '–' : `${Math.round((100 - success) * 10) / 10}%`;
   const spend = money.of(Math.round((recent.total.charge * 60) / recent.seconds), 'short');
-  const width = Math.floor(room.columns / 4);
-  const whole = say(` +${recent.refused} 拒绝`, ` +${recent.refused} refused`);
-  // In a window of 80 columns there is no room for the word.
-  const fits = Bun.stringWidth(`${say('错误', 'Errors')} ${failed}${whole}`) < width;
-  const short = say(` +${recent.refused} 拒`, ` +${recent.refused} ref`);
-  const refused = recent.refused === 0 ? '' : fits ? whole : short;
-  const parts: readonly (readonly [string, string, readonly number[]])[] = [
-    [say('请求', 'Requests'), `${requests}/min`, history.requests],
-    [say('错误', 'Errors'), `${failed}${refused}`, history.errors],
-    [say('延迟', 'P95'), duration(p95), history.p95],
-    [say('费用', 'Spend'), `${spend}/min`, history.charge],
+  const quarter = Math.floor(room.columns / 4);
+  const refused = recent.refused === 0 ? '' : say(`，拒绝 ${recent.refused}`, `, ${recent.refused} refused`);
+  // A latency is short, and what was refused needs the room.
+  const parts: readonly (readonly [width: number, string, string, readonly number[]])[] = [
+    [quarter - 1, say('请求', 'Requests'), `${requests}/min`, history.requests],
+    [quarter + 4, say('错误', 'Errors'), `${failed}${refused}`, history.errors],
+    [quarter - 4, say('延迟 P95', 'P95'), duration(p95), history.p95],
+    [quarter, say('费用', 'Spend'), `${spend}/min`, history.charge],
   ];
   return [
-    line(parts.map(([name, value]) => cell(`${name} ${value}`, width - 1)).join(' '), 'title'),
-    line(parts.map(([, , values]) => cell(sparkline(values, width - 2, room.unicode), width - 1)).join(' '), 'dim'),
+    line(parts.map(([width, name, value]) => cell(`${name} ${value}`, width - 1)).join(' '), 'title'),
+    line(
+      parts.map(([width, , , values]) => cell(sparkline(values, width - 2, room.unicode), width - 1)).join(' '),
+      'dim',
+    ),
   ];
 }
 
@@ -207,9 +202,6 @@ function tabs({ data, state, room, context: { say } }: Painter): BoardLine {
   const right = state.typing || state.filter !== '' ? `/${state.filter}${state.typing ? '_' : ''}` : '';
   return line(ends(all.join(' '), right, room.columns), 'heading');
 }
-
-/** Nothing is left blank. */
-const counted = (value: number): string => (value === 0 ? '' : value.toLocaleString('en-US'));
 
 const percent = (value: number | null): string => (value === null ? '–' : `${value}%`);
 const minuteColumns = (say: Context['say']): readonly TableColumn[] => [
@@ -323,7 +315,7 @@ function listOf({ data, state, room, context: { say, language }, money }: Painte
           if (row === undefined) return [];
           const who = [row.username, storedIn(row.token_name, language)].filter((one) => one !== '').join('/');
           return [
-            ...[clock(row.created_at * 1000), resultOf(row, say), safeLine(row.model_name), safeLine(who)],
+            ...[timeOf(row.created_at * 1000, data.at), resultOf(row, say), safeLine(row.model_name), safeLine(who)],
             ...[row.channel === 0 ? '' : safeLine(row.channel_name || `#${row.channel}`), duration(tookOf(row))],
             ...[counted(row.prompt_tokens), counted(row.completion_tokens)],
             row.quota === 0 ? '' : money.of(row.quota, 'exact'),
@@ -335,18 +327,12 @@ function listOf({ data, state, room, context: { say, language }, money }: Painte
   }
 }
 
+/** Of another day its date too. */
+const timeOf = (ms: number, now: number): string =>
+  dayOf(ms) === dayOf(now) ? clock(ms) : `${dayOf(ms).slice('2026-'.length)} ${clock(ms).slice(0, 'hh:mm'.length)}`;
+
 /** Percent; below it a row stands out. */
 const badSuccess = 80;
-
-function resultOf(row: Log, say: Context['say']): string {
-  if (row.end_reason === 'refused') return say('拒绝', 'refused');
-  if (row.type === LogType.error) return say('失败', 'FAILED');
-  if (row.type === LogType.topup) return say('充值', 'top-up');
-  if (row.type === LogType.manage) return say('管理', 'manage');
-  if (row.type === LogType.system) return say('系统', 'system');
-  if (row.type !== LogType.consume) return say('其他', 'other');
-  return row.end_reason === 'completed' ? say('成功', 'ok') : say('中断', 'cut off');
-}
 
 /** What stands instead of the list when a row is opened. */
 function details(painter: Painter, key: string): BoardLine[] {
@@ -436,7 +422,9 @@ const helpLines = ({ say }: Pick<Context, 'say'>): readonly BoardLine[] =>
     ['o', say('在控制台中的地址', 'its address in the console')],
     ['space', say('暂停', 'pause')],
     ['?  q', say('本帮助，退出', 'this help, quit')],
-  ].map(([keys = '', words = '']) => line(`  ${cell(keys, 16)} ${words}`));
+  ]
+    .map(([keys = '', words = '']) => line(`  ${cell(keys, 16)} ${words}`))
+    .concat(line(`  ${resultLegend(say)}`, 'dim'));
 
 /** Lines above the list and below it. */
 const headLines = 5;
@@ -471,11 +459,11 @@ export function boardLines(painter: Painter): BoardLine[] {
         ? say('Enter 应用  Esc 清除', 'Enter applies  Esc clears')
         : say('Enter 应用  Esc 取消', 'Enter applies  Esc cancels')
       : state.opened || state.help
-        ? say('Esc 返回  q 退出', 'Esc back  q quit')
+        ? [say('Esc 返回', 'Esc back'), ...(state.help ? [] : actionKeys(painter)), say('q 退出', 'q quit')].join('  ')
         : [
-            say('↑↓ 选择  Enter 打开', '↑↓ select  Enter open'),
+            say('↑↓  Enter 打开', '↑↓  Enter open'),
             ...actionKeys(painter),
-            say('/ 过滤  1-4 视图  ? 帮助  q 退出', '/ filter  1-4 view  ? help  q quit'),
+            say('/ 过滤  ? 帮助  q 退出', '/ filter  ? help  q quit'),
           ].join('  ');
   return [
     ...head,
@@ -487,13 +475,14 @@ export function boardLines(painter: Painter): BoardLine[] {
 
 /** What the selected row can be asked for, besides being opened. */
 function actionKeys({ data, state, context: { say } }: Painter): readonly string[] {
-  if (state.view !== 'channels' && state.view !== 'keys') return [];
   const items = itemsOf(data, state);
   const key = items[placeOf(items, state.selected)]?.key;
   if (key === undefined) return [];
-  if (state.view === 'keys') return [say('d 禁用', 'd disable'), say('c 修改', 'c change')];
+  const [off, change, address] = [say('d 禁用', 'd disable'), say('c 修改', 'c change'), say('o 链接', 'o link')];
+  if (state.view === 'keys') return [off, change, address];
+  if (state.view !== 'channels') return [address];
   const isOff = data.top.channels.find(({ id }) => String(id) === key)?.state === 'disabled';
-  return [say('t 测试', 't test'), isOff ? say('e 启用', 'e enable') : say('d 禁用', 'd disable')];
+  return [say('t 测试', 't test'), isOff ? say('e 启用', 'e enable') : off, change, address];
 }
 
 /** The rows of the log that an opened channel, model or key has. */
@@ -572,18 +561,20 @@ function bodyOf(painter: Painter, height: number): readonly BoardLine[] {
   const visible = Math.max(1, height - 1 - note.length);
   const from = Math.max(0, Math.min(place - Math.floor(visible / 2), items.length - visible));
   const shown = items.slice(from, from + visible);
-  const texts = table(
+  // Over all rows, whatever is shown of them: columns stay where they are while one scrolls and filters.
+  const all = itemsOf(data, { ...state, filter: '' });
+  const [head = '', ...texts] = table(
     columns,
-    shown.map((item) => cells(item.key)),
+    all.map((item) => cells(item.key)),
     { maxWidth: room.columns - 2, header: true, color: false },
   );
-  const [head = '', ...rows] = texts;
+  const textOf = new Map(all.map((item, at) => [item.key, texts[at] ?? '']));
   return [
     line(`  ${head}`, 'heading'),
-    ...rows.map((text, at) => {
-      const item = shown[at]?.key ?? '';
+    ...shown.map(({ key: item }) => {
       const isSelected = item === key;
-      return line(`${isSelected ? (room.unicode ? '▸' : '>') : ' '} ${text}`, isSelected ? 'selected' : look(item));
+      const mark = isSelected ? (room.unicode ? '▸' : '>') : ' ';
+      return line(`${mark} ${textOf.get(item) ?? ''}`, isSelected ? 'selected' : look(item));
     }),
     ...note,
   ];

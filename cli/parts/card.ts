@@ -50,6 +50,12 @@ const names: Readonly<Record<string, string>> = {
   other_info: 'state',
   param_override: 'parameters',
   max_input_tokens: 'longest prompt',
+  data_dir: 'data folder',
+  setup: 'set up',
+  setup_link: 'set it up at',
+  tokens: 'API keys',
+  rpm: 'requests a minute',
+  tpm: 'tokens a minute',
 };
 
 const money = /^(day|month)_budget$|^(rpm|tpm|concurrency)_limit$/;
@@ -65,7 +71,8 @@ const nameCells = 22;
 function wrapped(text: string, cells: number): readonly string[] {
   const rows: string[] = [];
   let row = '';
-  for (const part of text.split(/(?<=,) ?/)) {
+  // Not between the digits of a number.
+  for (const part of text.split(/(?<=,)(?!\d) ?/)) {
     const longer = row === '' ? part : `${row} ${part}`;
     if (row !== '' && Bun.stringWidth(longer) > cells) {
       rows.push(row);
@@ -75,22 +82,30 @@ function wrapped(text: string, cells: number): readonly string[] {
   return [...rows, row];
 }
 
-/** @param thing its fields, `status` in words. */
-export function cardOf(context: Context, thing: object, amounts: Money | null): string[] {
-  const { language, output, env } = context;
-  const reader = { language, money: amounts };
-  if (!output.isTty) return readable(thing, reader);
-  const fields = Object.entries(thing);
-  const value = (name: string): string => reading(name, Object(thing)[name], reader);
-  const line = ([name, item]: readonly [string, unknown]): readonly string[] => {
-    const text = ago(reading(name, item, reader), Date.now(), language);
-    if (text === '' || text === '{}' || inHeading.test(name) || (item === 0 && noneAtZero.test(name))) return [];
+/** Fields in words below each other; what says nothing is left out. */
+export function factLines(
+  { language, output }: Context,
+  fields: readonly (readonly [name: string, item: unknown])[],
+  amounts: Money | null,
+): string[] {
+  return fields.flatMap(([name, item]) => {
+    const text = ago(reading(name, item, { language, money: amounts, grouped: true }), Date.now(), language);
+    if (text === '' || text === '{}' || (item === 0 && noneAtZero.test(name))) return [];
     const word = textIn({ zh: chineseName(name), en: names[name] ?? name.replaceAll('_', ' ') }, language);
     const space = ' '.repeat(Math.max(1, nameCells - Bun.stringWidth(word)));
     return wrapped(safeLine(text), Math.max(20, output.layout.maxWidth - nameCells - 3)).map((row, at) =>
       at === 0 ? `  ${word}${space} ${row}` : `${' '.repeat(nameCells + 3)}${row}`,
     );
-  };
+  });
+}
+
+/** @param thing its fields, `status` in words. */
+export function cardOf(context: Context, thing: object, amounts: Money | null): string[] {
+  const { language, output, env } = context;
+  const reader = { language, money: amounts, grouped: true } as const;
+  if (!output.isTty) return readable(thing, reader);
+  const fields = Object.entries(thing).filter(([name]) => !inHeading.test(name));
+  const value = (name: string): string => reading(name, Object(thing)[name], reader);
   const isMoney = ([name]: readonly [string, unknown]): boolean => isAmount(name) || money.test(name);
   const status = String(Object(thing).status ?? '');
   const head = [
@@ -99,8 +114,9 @@ export function cardOf(context: Context, thing: object, amounts: Money | null): 
     `#${value('id')}`,
     value('status'),
   ];
-  const facts = fields.filter((one) => !isMoney(one)).flatMap(line);
-  const spend = fields.filter(isMoney).flatMap(line);
+  const lines = (some: typeof fields): string[] => factLines(context, some, amounts);
+  const facts = lines(fields.filter((one) => !isMoney(one)));
+  const spend = lines(fields.filter(isMoney));
   return [
     safeLine(head.filter((one) => one !== '').join('  ')),
     ...facts,

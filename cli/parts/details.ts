@@ -105,6 +105,7 @@ const amounts = /^(quota|used_quota|remain_quota|aff_quota|aff_history_quota|day
 export const isAmount = (field: string): boolean => amounts.test(field);
 const budgets = /^(day|month)_budget$/;
 const limits = /^(rpm|tpm|concurrency)_limit$/;
+const counts = /^(rpm|tpm|users|tokens|channels|requests|request_count|aff_count|max_input_tokens|settlements_\w+)$/;
 const times = /_(time|at|until)$/;
 const wordFields = /^(role|status)$/;
 
@@ -113,10 +114,12 @@ export const chineseName = (field: string): string => chinese[field] ?? field;
 interface Reader {
   readonly language: Language;
   readonly money: Money | null;
+  /** Counts with separators, as people read them. */
+  readonly grouped?: true;
 }
 
 /** @returns '' = nothing worth a line. */
-export function reading(name: string, value: unknown, { language, money }: Reader): string {
+export function reading(name: string, value: unknown, { language, money, grouped }: Reader): string {
   const word = (text: string): string => textIn({ zh: chineseStates[text] ?? text, en: text }, language);
   if (value === null || value === undefined || value === '') return '';
   if (typeof value === 'boolean') return word(value ? 'yes' : 'no');
@@ -127,7 +130,7 @@ export function reading(name: string, value: unknown, { language, money }: Reade
     if (times.test(name)) return isoTime(value);
     if ((budgets.test(name) || limits.test(name)) && value === 0) return word(unlimited);
     if ((amounts.test(name) || budgets.test(name)) && money !== null) return money.of(value, 'short');
-    return String(value);
+    return grouped === true && (counts.test(name) || limits.test(name)) ? value.toLocaleString('en-US') : String(value);
   }
   return wordFields.test(name) || value === unlimited ? word(String(value)) : String(value);
 }

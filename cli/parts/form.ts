@@ -1,14 +1,15 @@
 /** Questions to a person: drawn where the terminal can be drawn on, plain lines everywhere else. */
 import type { Context } from '../context.ts';
-import { GoBack, type Question, type QuestionWords, type Surface } from './question.ts';
+import { asNote, GoBack, type Question, type QuestionWords, type Surface } from './question.ts';
 
 const wordsOf = ({ say }: Context): QuestionWords => ({
   noMatch: say('没有匹配项：退格删除，或用 ↑↓ 选择', 'nothing matches: delete with Backspace, then choose with ↑ ↓'),
   severalHint: say('空格选择 · 输入以筛选 · 回车完成', 'Space selects · type to narrow · Enter when done'),
   selected: (names) => say(`已选 ${names.length} 个：`, `${names.length} selected: `) + names.join(', '),
-  lines: (count) => say(`${count} 个，回车确认`, `${count} of them, Enter takes them`),
+  lines: (count) => say(`${count} 个密钥，回车确认`, `keys: ${count}, Enter takes them`),
   needed: say('请输入', 'an answer is needed'),
   colon: say('：', ': '),
+  fallback: (value) => say(`（${value}）`, ` (${value})`),
   oneLine: say('粘贴了多行，此处只能一行', 'several lines were pasted: only one fits here'),
   all: say('全部', 'all'),
   back: say('Shift-Tab 返回上一题', 'Shift-Tab goes back'),
@@ -31,9 +32,10 @@ export class Form {
     this.#total = total;
   }
 
-  /** @param by how many more questions there are, or with a minus fewer, than was said. */
-  expect(by: number): void {
-    this.#total += by;
+  /** What follows is counted anew: whether it is asked was not known before. */
+  count(total: number): void {
+    this.#asked = 0;
+    this.#total = total;
   }
 
   /** The last questions are asked once more: their numbers come again. */
@@ -68,7 +70,7 @@ export class Form {
 
   /** @throws AppError cancelled, input_needed. */
   async ask(asked: Question): Promise<string> {
-    this.#asked++;
+    if (asked.follows !== true) this.#asked++;
     const question = { ...asked, step: `${this.#asked}/${this.#total}` };
     const known = this.#again.shift();
     if (known !== undefined) {
@@ -92,7 +94,7 @@ export class Form {
   }
 
   note(text: string): void {
-    this.#surface.note(text);
+    this.#surface.note(asNote(text));
   }
 
   during<Result>(work: Promise<Result>, doing: string): Promise<Result> {
@@ -136,7 +138,7 @@ async function plainAnswer(context: Context, question: Question): Promise<string
   if (hint !== undefined) context.output.note(`  ${hint}`);
   if (listed) for (const [index, choice] of choices.entries()) context.output.note(`  ${index + 1}  ${choice.label}`);
   const before = step === undefined ? '' : `${step} `;
-  const suffix = fallback === undefined ? '' : ` (${fallback})`;
+  const suffix = fallback === undefined ? '' : wordsOf(context).fallback(fallback);
   for (;;) {
     const typed = await context.ask(`${before}${question.label}${suffix}${context.say('：', ': ')}`, {
       hidden: question.secret === true,
@@ -145,7 +147,7 @@ async function plainAnswer(context: Context, question: Question): Promise<string
     const answer = promptText(question, typed.trim() || fallback || '', listed);
     const wrong = answer === null ? choiceHint(context, question, listed) : issueOf(context, question, answer);
     if (wrong === null && answer !== null) return answer;
-    if (wrong !== null) context.output.note(wrong);
+    if (wrong !== null) context.output.note(asNote(wrong));
   }
 }
 

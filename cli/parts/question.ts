@@ -14,6 +14,8 @@ export interface Question {
   readonly optional?: boolean;
   /** Which question of how many: `2/8`. */
   readonly step?: string;
+  /** It comes up because of the answer before, and has its number. */
+  readonly follows?: true;
   /** What may be typed, and what an empty answer means. */
   readonly hint?: string;
   /** Several choices may be picked: the answer has commas between them. */
@@ -39,6 +41,8 @@ export interface QuestionWords {
   readonly needed: string;
   /** Between a question and its answer. */
   readonly colon: string;
+  /** What an empty answer takes, behind a question. */
+  readonly fallback: (value: string) => string;
   /** Several lines were pasted where one fits. */
   readonly oneLine: string;
   /** Nothing was picked of several: all of them. */
@@ -48,6 +52,10 @@ export interface QuestionWords {
   /** Above the answers that there is no room for. */
   readonly more: (count: number) => string;
 }
+
+/** What the table of errors says, as the forms write: a sentence of theirs begins without a capital. */
+export const asNote = (text: string): string =>
+  /^(?:The|An?|This|Passwords|No|Only)\b/.test(text) ? `${text[0]?.toLowerCase()}${text.slice(1)}` : text;
 
 /** The question before is wanted once more. */
 export class GoBack extends Error {}

@@ -2,11 +2,11 @@
 
 import type { OutputOf } from '../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../server/contract/endpoints/index.ts';
-import type { Log } from '../../server/contract/entities.ts';
 import { safeLine } from '../../server/contract/safe-text.ts';
 import type { ChannelState } from '../../server/contract/traffic.ts';
 import type { Context } from '../context.ts';
 import { type TableColumn, table } from '../table.ts';
+import { clock } from './log-row.ts';
 import type { Money } from './money.ts';
 
 interface Minute {
@@ -116,7 +116,10 @@ export const newRow = (figures: Recent['total'], seconds: number): Omit<TopRow, 
 /** Rows that need an operator come first. */
 const order: readonly ChannelState[] = ['failing', 'slow', 'serving', 'standby', 'idle', 'disabled'];
 
-export async function topOf(context: Context): Promise<Top> {
+export const topOf = async (context: Context): Promise<Top> => (await topNow(context)).top;
+
+/** With what it was made of: the last minute of the whole site. */
+export async function topNow(context: Context): Promise<{ readonly top: Top; readonly recent: Recent }> {
   const client = await context.client();
   const range = { range: '1h', points: false, limit: 1000 } as const;
   const [states, channels, models, recent] = await Promise.all([
@@ -141,7 +144,7 @@ export async function topOf(context: Context): Promise<Top> {
       tokens_per_second: total?.tokens_per_second ?? null,
     };
   });
-  return {
+  const top: Top = {
     channels: rows.toSorted(
       (a, b) =>
         order.indexOf(a.state) - order.indexOf(b.state) ||
@@ -160,6 +163,31 @@ export async function topOf(context: Context): Promise<Top> {
       charged: total.charge,
     })),
   };
+  return { top, recent };
+}
+
+/** Whose figures these are, and the site's last minute. */
+export function topHead(
+  {
+    recent,
+    site,
+    place,
+    at,
+  }: { readonly recent: Recent; readonly site: string; readonly place: string; readonly at: number },
+  { say }: Pick<Context, 'say'>,
+  money: Money,
+): string[] {
+  const { requests, success, p95 } = minuteOf(recent.total, recent.seconds);
+  const failed = success === null ? '–' : `${Math.round((100 - success) * 10) / 10}%`;
+  const spend = money.of(Math.round((recent.total.charge * 60) / recent.seconds), 'short');
+  return [
+    `${safeLine(site)}  ${safeLine(place)}  ${clock(at)}`,
+    say(
+      `最近一分钟：请求 ${requests}，失败 ${failed}，拒绝 ${recent.refused}，P95 ${duration(p95)}，费用 ${spend}`,
+      `last minute: ${requests} requests, ${failed} failed, ${recent.refused} refused, P95 ${duration(p95)}, ${spend} spent`,
+    ),
+    '',
+  ];
 }
 
 type Failing = Pick<TopChannel, 'name' | 'since' | 'failed' | 'saved' | 'saved_by' | 'words'>;
@@ -198,19 +226,18 @@ export const stateWord = (state: ChannelState, say: Context['say']): string => s
 /** Two digits of seconds while they say something; what is short in milliseconds. */
 export const duration = (ms: number | null): string =>
   ms === null ? '–' : ms < 1000 ? `${Math.round(ms)}ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)}s`;
-/** Milliseconds that a request took; null = it never began. Older rows know whole seconds alone. */
-export function tookOf({ other, use_time: seconds }: Pick<Log, 'other' | 'use_time'>): number | null {
-  const exact = /"ms":(\d+)/.exec(other)?.[1];
-  if (exact !== undefined && exact !== '0') return Number(exact);
-  return seconds === 0 ? null : seconds * 1000;
-}
-
 /** A longer forecast says nothing. */
 const maxDays = 365;
 const formatNumber = (value: number | null, unit = ''): string => (value === null ? '–' : `${value}${unit}`);
 
-/** @param room cells of a line. */
-export function topLines(top: Top, context: Context, money: Money, room: number): string[] {
+/** @param room cells of a line. @param mark the shape before the word of a state. */
+export function topLines(
+  top: Top,
+  context: Context,
+  money: Money,
+  room: number,
+  mark: (state: ChannelState) => string = () => '',
+): string[] {
   const { say } = context;
   if (top.channels.length === 0)
     return [say('还没有渠道：gateway channel add', 'no channels yet: gateway channel add')];
@@ -248,7 +275,7 @@ export function topLines(top: Top, context: Context, money: Money, room: number)
     ],
     top.channels.map((row) => [
       safeLine(row.name),
-      stateWord(row.state, say),
+      `${mark(row.state)} ${stateWord(row.state, say)}`.trimStart(),
       ...cells(row),
       today.value(row, top.channels),
       row.balance_lasts_days !== null && row.balance_lasts_days > maxDays

@@ -10,9 +10,6 @@ export interface ChannelInput {
   readonly key: string;
 }
 
-/** Provider, key, address and models. */
-export const channelQuestionCount = 4;
-
 type Types = Awaited<ReturnType<typeof typesOf>>;
 
 const typesOf = async (context: Context) =>

@@ -1,10 +1,11 @@
 /** New log rows as they come: space pauses, / filters, q or Esc ends. What was seen stays in the scrollback. */
 import { Box, Static, Text, useInput, useWindowSize } from 'ink';
-import { useEffect, useReducer } from 'react';
+import { useEffect, useReducer, useState } from 'react';
 import type { Log } from '../../server/contract/entities.ts';
 import { safeLine } from '../../server/contract/safe-text.ts';
 import { tailHeading, tailLine } from '../commands/logs/tail-line.ts';
 import type { Context } from '../context.ts';
+import { dayOf } from '../parts/log-row.ts';
 import type { Money } from '../parts/money.ts';
 import { stage } from './stage.tsx';
 
@@ -17,6 +18,18 @@ const maxAgain = 50;
 
 /** What stands in the scrollback: a row, or from where on another filter holds. */
 type Item = { readonly row: Log } | { readonly filter: string; readonly found: number };
+
+/** Rows tell the time of the day: where the day changes it stands between them, and above them where it is not today. */
+function withDays(items: readonly Item[], now: number): readonly (Item | { readonly day: string })[] {
+  let known = dayOf(now);
+  return items.flatMap((item) => {
+    if (!('row' in item)) return item;
+    const day = dayOf(item.row.created_at * 1000);
+    if (day === known) return item;
+    known = day;
+    return [{ day }, item];
+  });
+}
 
 interface TailState {
   readonly items: readonly Item[];
@@ -78,6 +91,7 @@ interface TailProps {
 }
 
 function Tail({ context, money, served, source, onEnd }: TailProps) {
+  const [begun] = useState(() => Date.now());
   const [{ items, waiting, paused, filter, typed }, dispatch] = useReducer(reduce, begin);
   const { columns } = useWindowSize();
   useEffect(() => {
@@ -96,14 +110,15 @@ function Tail({ context, money, served, source, onEnd }: TailProps) {
   const { say } = context;
   // Rows that come after a resize have the new width; those in the scrollback are the terminal's to wrap.
   const layout = { ...context.output.layout, maxWidth: columns, language: context.language };
-  const textOf = (item: Item): string => {
+  const textOf = (item: Item | { readonly day: string }): string => {
+    if ('day' in item) return `── ${item.day} ──`;
     if ('row' in item) return tailLine(item.row, money, layout);
     const name = item.filter === '' ? say('全部', 'all') : `/${safeLine(item.filter)}`;
     return `── ${name}: ${say(`已有 ${item.found} 行`, `${item.found} so far`)} ──`;
   };
   return (
     <Box flexDirection="column">
-      <Static items={[null, ...items]}>
+      <Static items={[null, ...withDays(items, begun)]}>
         {(item, at) => (
           // A row may stand there twice: under another filter it is shown again.
           <Text key={at} wrap="truncate">

@@ -1,8 +1,9 @@
 /** One question: a line, a masked secret, or choices that narrow while one types. */
 import { Box, Text, useInput, usePaste, useWindowSize } from 'ink';
 import { useEffect, useReducer, useRef } from 'react';
+import { keysIn } from '../../server/contract/channel-keys.ts';
 import { safeLine } from '../../server/contract/safe-text.ts';
-import type { Choice, Question, QuestionWords } from '../parts/question.ts';
+import { asNote, type Choice, type Question, type QuestionWords } from '../parts/question.ts';
 import { withInput } from '../parts/secret-input.ts';
 import { bestMatch } from '../parts/suggest.ts';
 import { shorten } from '../table.ts';
@@ -131,7 +132,7 @@ export function QuestionScreen({ question, words, onAnswer, onBack }: QuestionPr
   usePaste((pasted) => send({ kind: 'input', text: pasted }));
   if (answer !== null) return null;
   const label = labelOf(question);
-  const fallback = question.fallback === undefined ? '' : ` (${safeLine(question.fallback)})`;
+  const fallback = question.fallback === undefined ? '' : words.fallback(safeLine(question.fallback));
   const head = shorten(`${label}${fallback}${words.colon}`, Math.max(10, Math.floor(columns * 0.7)));
   const choices = matching(question, text);
   const hints = [
@@ -139,8 +140,7 @@ export function QuestionScreen({ question, words, onAnswer, onBack }: QuestionPr
     question.hint ?? '',
     question.returns === true ? words.back : '',
   ].filter((one) => one !== '');
-  const count =
-    text.includes('\n') && question.lines === true ? text.split('\n').filter((line) => line !== '').length : 0;
+  const count = question.lines === true ? keysIn(text).length : 0;
   return (
     <Box flexDirection="column">
       <Text>
@@ -177,7 +177,7 @@ export function QuestionScreen({ question, words, onAnswer, onBack }: QuestionPr
       {wrong === '' && (choices.length > 0 || question.choices === undefined || question.open === true) ? null : (
         <Text color="yellow">
           {'  '}
-          {safeLine(wrong === '' ? words.noMatch : wrong)}
+          {safeLine(wrong === '' ? words.noMatch : asNote(wrong))}
         </Text>
       )}
     </Box>
@@ -201,9 +201,10 @@ export const responseLine = (question: Question, answer: string, words: Question
   `${labelOf(question)}${words.colon}${responseText(question, answer, words)}`;
 
 const responseText = ({ secret, choices, several, lines }: Question, answer: string, words: QuestionWords): string => {
-  const count = answer.split('\n').length;
-  if (secret === true)
-    return '*'.repeat(Math.min(answer.length, 8)) + (lines === true && count > 1 ? ` ×${count}` : '');
+  if (secret === true) {
+    const count = lines === true ? keysIn(answer).length : 1;
+    return '*'.repeat(Math.min(answer.length, 8)) + (count > 1 ? ` ×${count}` : '');
+  }
   if (several === true) return answer === '' ? words.all : answer;
   return safeLine(choices?.find(({ value }) => value === answer)?.label ?? answer);
 };

@@ -10,12 +10,12 @@ import { credentials } from '../commands/site/from-environment.ts';
 import type { Context } from '../context.ts';
 import { addressOf, variablesFor } from '../parts/access.ts';
 import { type Form, inForm } from '../parts/form.ts';
-import { type Ask, askAddress, askChannel, askKey, askModels, channelQuestionCount } from './channel-form.ts';
+import { type Ask, askAddress, askChannel, askKey, askModels } from './channel-form.ts';
 
 const minPasswordLength = 8;
 const firstKey = 'first';
-/** Mode; name, password and password again. */
-const accountQuestionCount = 3;
+/** Name and password. */
+const accountQuestionCount = 2;
 
 interface Test {
   readonly success: boolean;
@@ -146,10 +146,11 @@ class SetupWizard {
       const repeated = await this.#form.ask({
         label: say('再次输入密码', 'the same password again'),
         secret: true,
+        follows: true,
       });
       if (repeated === password) return password;
       this.#form.note(formatError('setup_password_mismatch', {}, language));
-      this.#form.repeat(2);
+      this.#form.repeat(1);
     }
   }
 
@@ -277,14 +278,29 @@ async function stepThrough(context: Context, form: Form, input: FlagValues, open
   return { administrator, channel, test, key, flags: wizard.flags };
 }
 
+function questionsOf({ url, env }: Context, input: FlagValues, open: Open): number {
+  const isAway = url !== '';
+  const asks = [
+    open.administrator && text(input.mode) === undefined,
+    open.administrator && isAway && text(input.code) === undefined && env.GATEWAY_SETUP_CODE === undefined,
+    ...[input.channelType, input.channelBaseUrl, input.channelModels].map(
+      (flag) => asksChannel(isAway, open) && text(flag) === undefined,
+    ),
+    // The key.
+    asksChannel(isAway, open),
+  ];
+  return asks.filter(Boolean).length + (open.account ? accountQuestionCount : 0);
+}
+
+/** Elsewhere the steps after the administrator need a login. */
+const asksChannel = (isAway: boolean, open: Open): boolean => open.channel && !(isAway && open.administrator);
+
 export async function setupWizard(context: Context, input: FlagValues): Promise<void> {
   const { say, output } = context;
   const open = await openSteps(await context.client());
-  const questions =
-    (open.administrator ? 1 : 0) +
-    (open.account ? accountQuestionCount : 0) +
-    (open.channel ? channelQuestionCount : 0);
-  const done = await inForm(context, questions, (form) => stepThrough(context, form, input, open));
+  const done = await inForm(context, questionsOf(context, input, open), (form) =>
+    stepThrough(context, form, input, open),
+  );
   const { administrator, channel, test, key } = done;
   const result = administrator !== null || open.channel || key !== null ? 'created' : 'unchanged';
   const toLogin = context.url !== '' && administrator !== null;

@@ -15,9 +15,6 @@ type Window = 'quota' | 'dayBudget' | 'monthBudget';
 const windows: readonly Window[] = ['quota', 'dayBudget', 'monthBudget'];
 const limits = ['rpm', 'tpm', 'concurrency'] as const;
 
-/** The questions of name, budget and amount; a limit has one each. */
-const questionCount = 3;
-
 class TokenForm {
   readonly #context: Context;
   readonly #money: Money;
@@ -51,10 +48,7 @@ class TokenForm {
         { value: 'monthBudget', label: say('每月', 'per month') },
       ],
     });
-    if (window === unlimited) {
-      this.#form.expect(-1);
-      return { quota: unlimited };
-    }
+    if (window === unlimited) return { quota: unlimited };
     const amount = await this.#amount(window as Window);
     return window === 'quota' ? { quota: amount } : { quota: unlimited, [window]: amount };
   }
@@ -69,6 +63,7 @@ class TokenForm {
         dayBudget: say('每日金额', 'amount per day'),
         monthBudget: say('每月金额', 'amount per month'),
       }[window],
+      follows: true,
       hint: inCurrency
         ? say('单位美元：5、5.50、1,000；也可写 500000 quota', 'in dollars: 5, 5.50, 1,000; or 500000 quota')
         : say('单位额度：500000；也可写 5usd', 'in quota: 500000; or 5usd'),
@@ -170,9 +165,10 @@ export async function tokenForm(context: Context, input: FlagValues): Promise<Fl
   const asksExpiry = input.expires === undefined;
   const asksGroup = input.group === undefined && Object.keys(groups).length > 1;
   const open = limits.filter((limit) => input[limit] === undefined);
-  const others = [asksModels, asksExpiry, asksGroup].filter(Boolean).length;
-  const count = 1 + (asksBudget ? questionCount - 1 : 0) + others + (others + open.length > 1 ? 1 : 0);
-  return inForm(context, count + open.length, (form) =>
+  const rest = [asksModels, asksExpiry, asksGroup].filter(Boolean).length + open.length;
+  const first = [text(input.name) === undefined, asksBudget].filter(Boolean).length;
+  // One that is left needs no question whether to ask it.
+  return inForm(context, first + Math.min(rest, 1), (form) =>
     form.part(async () => {
       const questions = new TokenForm(context, money, form);
       const flags: Record<string, FlagValues[string]> = {
@@ -180,10 +176,9 @@ export async function tokenForm(context: Context, input: FlagValues): Promise<Fl
         name: text(input.name) ?? (await questions.name()),
       };
       if (asksBudget) Object.assign(flags, await questions.budget());
-      const rest = others + open.length;
-      if (rest > 1 && (await questions.rest()) === 'none') {
-        form.expect(-rest);
-        return flags;
+      if (rest > 1) {
+        if ((await questions.rest()) === 'none') return flags;
+        form.count(rest);
       }
       if (asksModels) flags.models = (await questions.models(models)) || undefined;
       if (asksExpiry) flags.expires = await questions.expiry();

@@ -55,7 +55,7 @@ test('a ratio is taken after its last =, also none, and what a reset would chang
   for (const wrong of ['=1', 'other=x'])
     await expect(runner.run(['ratios', 'set', 'ModelRatio', wrong])).rejects.toMatchObject({ code: 'usage' });
   const said = await runner.run(['ratios', 'reset', '--dry-run', '-o', 'table']);
-  expect(said).toContain('- ModelRatio  other  3');
+  expect(said).toMatch(/^- other {2}3$/m);
   await runner.run(['ratios', 'set', 'ModelRatio', 'other=']);
   await expect(runner.run(['ratios', 'get', 'other'])).rejects.toMatchObject({ code: 'not_found' });
 });

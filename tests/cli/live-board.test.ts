@@ -11,6 +11,7 @@ import {
   sparkline,
 } from '../../cli/parts/board.ts';
 import { changeOf } from '../../cli/parts/board-change.ts';
+import { BoardSource } from '../../cli/parts/board-source.ts';
 import type { Money } from '../../cli/parts/money.ts';
 import { drawsUnicode } from '../../cli/parts/state-marks.ts';
 import { namesNoCommand } from '../../cli/program.ts';
@@ -80,8 +81,8 @@ test.each([
 test('the minute stands above: requests, errors with what was refused, latency, spend, each with its curve', () => {
   const [title = '', figures = '', curves = ''] = texts();
   expect(title).toMatch(/^gateway {2}Ours {2}https:\/\/ai\.example\.com +live {2}\d\d:\d\d:00$/);
-  expect(texts({}, 120, 24)[1]).toMatch(/Errors 5% \+3 refused +P95/);
-  expect(figures).toMatch(/Requests 120\/min +Errors 5% \+3 ref +P95 1\.90s +Spend \$1\.20\/min/);
+  // Also in 80 columns.
+  expect(figures).toMatch(/Requests 120\/min +Errors 5%, 3 refused +P95 1\.90s +Spend \$1\.20\/min/);
   expect(curves).toMatch(/^▁▃▅█ +▁▁█▁ +▁▅█▅ +▁▅▅█/);
 });
 
@@ -128,12 +129,55 @@ test('a short list leaves its room to the newest requests, an opened row to its 
 test('the foot names the keys that the selected row has', () => {
   const foot = (state: Partial<BoardState>, of = data) => texts(state, 100, 28, 'en', of).at(-1) ?? '';
   const off = { ...data.top, channels: [{ ...channel(5, 'off', 'idle'), state: 'disabled' as const }] };
-  expect(foot({})).toContain('t test  d disable  /');
-  expect(foot({}, { ...data, top: off })).toContain('t test  e enable  /');
-  expect(foot({ view: 'keys' })).toContain('Enter open  d disable  c change  /');
-  for (const view of ['models', 'log'] as const) expect(foot({ view })).toContain('Enter open  / filter');
+  expect(foot({})).toContain('t test  d disable  c change  o link  /');
+  expect(foot({}, { ...data, top: off })).toContain('t test  e enable  c change  o link  /');
+  expect(foot({ view: 'keys' })).toContain('Enter open  d disable  c change  o link  /');
+  for (const view of ['models', 'log'] as const) expect(foot({ view })).toContain('Enter open  o link  / filter');
+  expect(foot({ opened: true })).toContain('Esc back  t test  d disable  c change  o link  q quit');
+  expect(texts({}).at(-1)).toMatch(/q quit$/);
   expect(foot({ typing: true, filter: 'a' })).toContain('Esc clears');
   expect(foot({ change: 'x' })).toContain('Esc cancels');
+});
+
+test('columns stand where they were while one filters, and a row of another day has its date', () => {
+  const headOf = (state: Partial<BoardState>) =>
+    texts({ view: 'log', ...state }).find((text) => text.includes('RESULT'));
+  const all = headOf({});
+  expect(all).toMatch(/TIME +RESULT +MODEL/);
+  for (const filter of ['gpt-5', 'claude', 'refused']) expect(headOf({ filter, typing: true })).toBe(all);
+  const [first] = data.log;
+  if (first === undefined) throw new Error('no log');
+  const at = data.at / 1000;
+  const log = [0, 86_400].map((ago, place) => ({ ...first, id: place + 1, created_at: at - ago }));
+  const rows = texts({ view: 'log' }, 100, 24, 'en', { ...data, log }).filter((text) => text.includes('gpt-4o'));
+  expect(rows.map((text) => text.slice(2, 13).trim())).toEqual([
+    expect.stringMatching(/^\d\d:\d\d:00$/),
+    expect.stringMatching(/^11-28 \d\d:\d\d$/),
+  ]);
+});
+
+test('the newest rows of the log stand first, whatever came last', async () => {
+  const [first] = data.log;
+  if (first === undefined) throw new Error('no log');
+  const at = (id: number, created_at: number) => ({ ...first, id, created_at });
+  const pages = [[at(5, 100), at(9, 50)], [at(10, 75), at(11, 120)], []];
+  const asked: number[] = [];
+  const total = { count: 0, failed: 0, p95: null, first_token: null, tokens_per_second: null, charge: 0 };
+  const answers: Readonly<Record<string, unknown>> = {
+    'traffic.now': { seconds: 60, refused: 0, total, channels: [], models: [], keys: [] },
+    ...{ 'traffic.all': { series: [], from: 0, to: 0, step: 300 }, 'traffic.channels': [], 'status.get': {} },
+  };
+  const call = async (id: string, input: { readonly after: number }) => {
+    if (id !== 'log.tail') return answers[id];
+    asked.push(input.after);
+    return pages.shift();
+  };
+  const where = { url: 'https://site.example', env: {}, client: async () => ({ call }) };
+  const source = new BoardSource({ ...context('en'), ...where } as unknown as Context);
+  expect((await source.read()).log.map(({ id }) => id)).toEqual([5, 9]);
+  expect((await source.read()).log.map(({ id }) => id)).toEqual([11, 5, 10, 9]);
+  expect((await source.read()).log.map(({ id }) => id)).toEqual([11, 5, 10, 9]);
+  expect(asked).toEqual([-1, 9, 11]);
 });
 
 test('an empty site, a filter that nothing matches, and a server that is away say so', () => {

@@ -148,7 +148,8 @@ const ownRatios = {
 const coming: Log[] = [];
 const following = {
   ...filled,
-  'log.tail': ({ after }: { after: string }) => (after === '-1' ? logs.slice(2, 5) : coming.splice(0)),
+  'log.tail': ({ after }: { after: string }) =>
+    after === '-1' ? logs.slice(2, 5).toSorted((a, b) => a.created_at - b.created_at) : coming.splice(0),
 };
 const open = { 'setup.get': { status: true, root_init: true }, 'channel.list': [], 'token.list': [] };
 let tries = 0;
@@ -162,11 +163,11 @@ const scenes: Readonly<Record<string, readonly Scene[]>> = {
         [key.down, '> self-use'],
         [key.enter, 'the setup code'],
         ['c0de\r', "administrator's username"],
-        [key.enter, '/8 password'],
+        [key.enter, '4/4 password'],
         ['short\r', 'must have'],
-        ['password1\r', '5/8'],
-        ['password2\r', '4/8'],
-        ['password1\r', '5/8'],
+        ['password1\r', '4/4 the same'],
+        ['password2\r', '4/4 password:'],
+        ['password1\r', '4/4 the same'],
         ['password1\r', 'gateway login'],
       ],
     },
@@ -239,7 +240,7 @@ const scenes: Readonly<Record<string, readonly Scene[]>> = {
         [key.backTab, '> anthropic'],
         [`${key.up}${key.enter}`, 'name (openai): mine'],
         [key.enter, 'key'],
-        ['sk-a\nsk-b', '2 of them'],
+        ['sk-a\nsk-b', 'keys: 2'],
         [key.enter, "upstream's address"],
         [key.enter, 'models'],
         [`own${key.enter}`, '1 selected'],
@@ -262,6 +263,7 @@ const scenes: Readonly<Record<string, readonly Scene[]>> = {
       begins: 'RESULT',
       rows: 5,
       steps: [],
+      env: { LANG: 'C.UTF-8' },
       answers: {
         ...filled,
         'channel.test': ({ id }: { id: string }) => ({ success: Number(id) % 2 === 1, message: 'no', time: 0.25 }),
@@ -358,7 +360,7 @@ const scenes: Readonly<Record<string, readonly Scene[]>> = {
         [' ', 'following'],
         ['/', '/'],
         [key.enter, 'following  space'],
-        ['x', '  ok       claude', 2],
+        ['x', '  retried  claude', 2],
         ['q', ''],
       ],
     },
@@ -420,11 +422,13 @@ const scenes: Readonly<Record<string, readonly Scene[]>> = {
     },
   ],
   watched: [
-    { args: ['top'], begins: 'MODEL', rows: 10, columns: 100, steps: [['q', '']] },
+    { args: ['top'], begins: 'MODEL', columns: 100, env: { LANG: 'C.UTF-8' }, steps: [['q', '']] },
+    { args: ['top'], begins: '模型', columns: 140, language: 'zh', env: { LANG: 'C.UTF-8' }, steps: [['q', '']] },
+    { args: ['status', '--watch'], begins: 'channels', answers: { ...filled, ...empty }, steps: [['q', '']] },
     {
       args: ['status', '--watch'],
       language: 'zh',
-      begins: '版本',
+      begins: '渠道',
       answers: { ...filled, ...empty },
       steps: [[key.escape, '']],
     },

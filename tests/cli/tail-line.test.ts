@@ -36,11 +36,38 @@ test.each([80, 100, 140])('U.D: heading and row stand below each other in %i cel
   expect(line).toContain('carol/laptop');
 });
 
-test('U.D: a failure says why, in its own line', () => {
-  const failed = { ...row, type: 5, quota: 0, content: 'Rate limit reached for requests per min. Limit: 500' };
-  const [line = '', reason = ''] = tailLine(failed, money, { maxWidth: 80, color: false, language: 'en' }).split('\n');
-  expect(line).toContain('FAILED');
-  expect(reason.trim()).toBe('Rate limit reached for requests per min. Limit: 500');
+test('a failure says why where tokens and cost would stand, in a line of its own where it is too long for that', () => {
+  const failed = { ...row, type: 5, quota: 0, prompt_tokens: 0, completion_tokens: 0, use_time: 0 };
+  const lines = (content: string, more: Partial<Log> = {}, maxWidth = 80): readonly string[] =>
+    tailLine({ ...failed, content, ...more }, money, { maxWidth, color: false, language: 'en' }).split('\n');
+  const short = lines('Rate limit reached');
+  expect(short).toEqual([expect.stringMatching(/^\S+ {2}failed .* carol\/laptop +Rate limit reached$/)]);
+  // Below the heading of what took no time, wherever that stands.
+  const head = tailHeading({ maxWidth: 80, color: false, language: 'en' });
+  expect(short[0]?.indexOf('Rate')).toBe(head.indexOf('TOOK') + 'TOOK  '.length);
+  const long = 'Rate limit reached for requests per min. Limit: 500';
+  const [line = '', reason = ''] = lines(long);
+  expect(line).toMatch(/failed .* carol\/laptop$/);
+  expect(reason.trim()).toBe(long);
+  // Nor does it hide what was charged.
+  expect(lines('Cut', { quota: 500 })).toEqual([expect.stringContaining('$0.001000'), `${' '.repeat(10)}Cut`]);
+});
+
+test('results and counts read as they do on the board', () => {
+  const ended = (more: Partial<Log>) =>
+    tailLine({ ...row, ...more }, money, { maxWidth: 100, color: false, language: 'en' })
+      .slice(10, 17)
+      .trim();
+  expect([
+    ...[ended({ end_reason: 'completed' }), ended({ end_reason: '' }), ended({ end_reason: 'imported' })],
+    ...[ended({ end_reason: 'client_gone' }), ended({ end_reason: 'stopped' }), ended({ end_reason: 'quota_cut' })],
+    ...[ended({ end_reason: 'word_cut' }), ended({ end_reason: 'refused', type: 5 }), ended({ type: 5 })],
+    ...[ended({ type: 1 }), ended({ type: 3 }), ended({ type: 4 }), ended({ other: '{"attempts":[' })],
+  ]).toEqual([
+    ...['ok', 'ok', 'ok', 'left', 'stopped', 'cut off', 'cut off', 'refused', 'failed'],
+    ...['top-up', 'manage', 'system', 'retried'],
+  ]);
+  expect(tailLine(row, money, { maxWidth: 100, color: false, language: 'en' })).toMatch(/ 8,200 +411 /);
 });
 
 test.each([

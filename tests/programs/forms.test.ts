@@ -97,12 +97,12 @@ const screens: Readonly<Record<string, () => Screen>> = {
   setup: () => ({
     args: ['setup'],
     steps: [
-      step('1/8 使用模式', '1/8 usage mode', key.down, key.enter),
-      step('2/8 管理员用户名', "2/8 administrator's username", key.enter),
-      step('3/8 密码', '3/8 password', `${password}\r`),
-      step('4/8 再次输入密码', '4/8 the same password again', `${password}\r`),
-      step('5/8 上游', '5/8 provider', 'practice', key.enter),
-      step('6/8 密钥', '6/8 key', `${upstreamKey}\r`),
+      step('1/7 使用模式', '1/7 usage mode', key.down, key.enter),
+      step('2/7 管理员用户名', "2/7 administrator's username", key.enter),
+      step('3/7 密码', '3/7 password', `${password}\r`),
+      step('3/7 再次输入密码', '3/7 the same password again', `${password}\r`),
+      step('4/7 上游', '4/7 provider', 'practice', key.enter),
+      step('5/7 密钥', '5/7 key', `${upstreamKey}\r`),
       ...channelSteps(),
     ],
     end: ['接下来', 'next'],
@@ -122,16 +122,16 @@ const screens: Readonly<Record<string, () => Screen>> = {
   'token create': () => ({
     args: ['token', 'create'],
     steps: [
-      step('1/10 名称', '1/10 name', 'laptop\r'),
-      step('2/10 预算', '2/10 budget', key.down, key.down, key.enter),
-      step('3/10 每日金额', '3/10 amount per day', '$2.50\r'),
-      step('4/10 其余设置', '4/10 the rest', key.down, key.enter),
-      step('5/10 可用模型', '5/10 models', 'large', ' ', key.enter, key.enter),
-      step('6/10 过期', '6/10 expires', '2031-01-31\r'),
-      step('7/10 分组', '7/10 group', 'vip', key.enter),
-      step('8/10 每分钟请求数', '8/10 requests per minute', '1,000\r'),
-      step('9/10 每分钟 tokens', '9/10 tokens per minute', key.enter),
-      step('10/10 同时请求数', '10/10 requests at once', '4\r'),
+      step('1/3 名称', '1/3 name', 'laptop\r'),
+      step('2/3 预算', '2/3 budget', key.down, key.down, key.enter),
+      step('2/3 每日金额', '2/3 amount per day', '$2.50\r'),
+      step('3/3 其余设置', '3/3 the rest', key.down, key.enter),
+      step('1/6 可用模型', '1/6 models', 'large', ' ', key.enter, key.enter),
+      step('2/6 过期', '2/6 expires', '2031-01-31\r'),
+      step('3/6 分组', '3/6 group', 'vip', key.enter),
+      step('4/6 每分钟请求数', '4/6 requests per minute', '1,000\r'),
+      step('5/6 每分钟 tokens', '5/6 tokens per minute', key.enter),
+      step('6/6 同时请求数', '6/6 requests at once', '4\r'),
     ],
     end: ['同样的命令', 'the same as one command'],
     prepare: withChannel,
@@ -335,7 +335,7 @@ test('a short password, two that differ and a mistyped choice are asked again, w
   terminal.type(`${password}\r`);
   await terminal.until('the same password again');
   terminal.type('another-one\r');
-  await terminal.until("Passwords don't match");
+  await terminal.until("passwords don't match");
   // What is typed before the question is there would be a paste.
   await terminal.until('at least 8 characters');
   await Bun.sleep(60);

@@ -25,7 +25,7 @@ export const test: CommandRun = async (context) => {
     results,
     [
       { name: 'target', value: (row) => row.target },
-      { name: 'result', value: (row) => (row.ok ? 'ok' : 'FAILED') },
+      { name: 'result', value: (row) => (row.ok ? 'ok' : 'failed') },
       { name: 'reason', value: (row) => row.message },
     ],
     (row) => `${row.target} ${row.ok ? 'ok' : 'failed'}`,

@@ -14,7 +14,7 @@ import { bestMatch } from '../../parts/suggest.ts';
 
 /** Milliseconds of a good test. */
 function testWord(row: Channel): string {
-  if (testErrorOf(row) !== '') return 'FAILED';
+  if (testErrorOf(row) !== '') return 'failed';
   return row.response_time === 0 ? '' : `${row.response_time} ms`;
 }
 

@@ -52,6 +52,6 @@ export const test: CommandRun = async (context, flags, ref, [, key = '']) => {
   const wanted = { id, key_id: key, model: text(flags.model), stream: flags.stream === true };
   const result = await client.call('channel.key_test', wanted);
   const { success, message, time } = result;
-  context.output.object(result, [success ? `ok  ${time.toFixed(3)} s` : `FAILED  ${message}`], key);
+  context.output.object(result, [success ? `ok  ${time.toFixed(3)} s` : `failed  ${message}`], key);
   if (!success) throw new AppError('check_failed', { detail: key });
 };

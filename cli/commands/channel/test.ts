@@ -48,12 +48,17 @@ function print(context: Context, results: readonly TestRow[]): void {
     [
       { name: 'id', value: (row) => String(row.id), right: true },
       { name: 'name', value: (row) => row.name },
-      { name: 'result', value: (row) => (row.success ? 'ok' : 'FAILED') },
+      { name: 'result', value: (row) => (row.success ? 'ok' : 'failed') },
       { name: 'seconds', value: (row) => row.time.toFixed(3), right: true },
-      { name: 'message', value: (row) => row.message },
+      { name: 'message', value: (row) => (row.success ? '' : row.message) },
     ],
     (row) => String(row.id),
   );
-  const failed = results.filter((result) => !result.success);
-  if (failed.length > 0) throw new AppError('check_failed', { detail: `${failed.length}/${results.length}` });
+  const failed = results.filter((result) => !result.success).length;
+  if (failed > 0)
+    throw new AppError('check_failed', {
+      detail: `${failed}/${results.length}`,
+      detail_zh: `${results.length} 个渠道中的 ${failed} 个`,
+      detail_en: `${failed} of ${results.length} channels`,
+    });
 }

@@ -80,6 +80,17 @@ export const environment: readonly (Words & { readonly name: string })[] = [
     en: 'when set, closing the terminal (SIGHUP) does not end the server',
   },
   { name: 'GATEWAY_SETUP_CODE', zh: '初始化码（同 --code）', en: 'setup code, as --code' },
+  {
+    name: 'GATEWAY_CHANNEL_KEY',
+    zh: '渠道密钥，代替 --key-stdin 与 --channel-key-stdin',
+    en: 'key of a channel in place of --key-stdin and --channel-key-stdin',
+  },
+  { name: 'GATEWAY_TOKEN_KEY', zh: '令牌密钥，代替 --key-stdin', en: 'key of a token in place of --key-stdin' },
+  {
+    name: 'GATEWAY_USER_PASSWORD',
+    zh: '用户密码，代替 --password-stdin',
+    en: 'password of a user in place of --password-stdin',
+  },
   { name: 'GATEWAY_NO_KEYRING', zh: '设置后，登录信息存于文件', en: 'when set, sign-ins are kept in files' },
   { name: 'OTEL_SDK_DISABLED', zh: '设为 true 时不发送追踪', en: 'true sends no traces' },
   {

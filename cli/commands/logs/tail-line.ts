@@ -1,12 +1,13 @@
 /** A log row as one line of a terminal: what was asked for, by whom, how long it took, what it cost, and why it failed. */
 import type { Log } from '../../../server/contract/entities.ts';
-import type { Language } from '../../../server/contract/enum.ts';
+import { type Language, LogType } from '../../../server/contract/enum.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { safeLine } from '../../../server/contract/safe-text.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { failure, heading } from '../../color.ts';
+import { clock, counted, resultOf, tookOf } from '../../parts/log-row.ts';
 import type { Money } from '../../parts/money.ts';
-import { duration, tookOf } from '../../parts/top.ts';
+import { duration } from '../../parts/top.ts';
 import { shorten } from '../../table.ts';
 
 interface Part {
@@ -21,33 +22,16 @@ interface Part {
   readonly value: (row: Log, money: Money, language: Language) => string;
 }
 
-const two = (value: number): string => String(value).padStart(2, '0');
-function clock(seconds: number): string {
-  const at = new Date(seconds * 1000);
-  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
-}
-
-const errorType = 5;
-const unknown = { zh: '未知', en: 'unknown' };
-const words = [
-  unknown,
-  { zh: '充值', en: 'topup' },
-  { zh: '成功', en: 'ok' },
-  { zh: '管理', en: 'manage' },
-  { zh: '系统', en: 'system' },
-  { zh: '失败', en: 'FAILED' },
-] as const;
-
 /** Cells at which no column is narrowed. */
 const wide = 100;
 
 const parts: readonly Part[] = [
-  { name: 'time', zh: '时间', width: 8, value: (row) => clock(row.created_at) },
+  { name: 'time', zh: '时间', width: 8, value: (row) => clock(row.created_at * 1000) },
   {
     name: 'result',
     zh: '结果',
     width: 7,
-    value: (row, _money, language) => textIn(words[row.type] ?? unknown, language),
+    value: (row, _money, language) => resultOf(row, (zh, en) => textIn({ zh, en }, language)),
   },
   { name: 'model', zh: '模型', width: 22, narrow: 17, value: (row) => row.model_name },
   {
@@ -76,8 +60,8 @@ const parts: readonly Part[] = [
       return took === null ? '' : duration(took);
     },
   },
-  { name: 'in', zh: '输入', width: 7, right: true, from: wide, value: (row) => String(row.prompt_tokens || '') },
-  { name: 'out', zh: '输出', width: 6, right: true, from: 66, value: (row) => String(row.completion_tokens || '') },
+  { name: 'in', zh: '输入', width: 7, right: true, from: wide, value: (row) => counted(row.prompt_tokens) },
+  { name: 'out', zh: '输出', width: 6, right: true, from: 66, value: (row) => counted(row.completion_tokens) },
   {
     name: 'cost',
     zh: '费用',
@@ -112,14 +96,17 @@ export function tailHeading({ maxWidth, color, language }: TailLayout): string {
   return color ? heading(line) : line;
 }
 
-/** What a failed request says stands in a line of its own, whole words of it. */
+/** What a failed request says stands where tokens and cost would; in a line of its own where these are, or it is too long. */
 export function tailLine(row: Log, money: Money, layout: TailLayout): string {
   const { maxWidth, color, language } = layout;
-  const line = visibleParts(maxWidth)
-    .map((part) => put(part.value(row, money, language), part))
-    .join('  ')
-    .trimEnd();
-  const says = row.type === 2 ? '' : safeLine(storedIn(row.content, language));
-  const whole = says === '' ? line : `${line}\n${' '.repeat(10)}${shorten(says, Math.max(20, maxWidth - 10))}`;
-  return color && row.type === errorType ? failure(whole) : whole;
+  const shown = visibleParts(maxWidth);
+  const cells = shown.map((part) => put(part.value(row, money, language), part));
+  const says = row.type === LogType.consume ? '' : safeLine(storedIn(row.content, language));
+  const free = shown.findIndex(({ name }) => name === 'took') + 1;
+  const head = `${cells.slice(0, free).join('  ')}  `;
+  const fits =
+    cells.slice(free).every((cell) => cell.trim() === '') && Bun.stringWidth(head) + Bun.stringWidth(says) <= maxWidth;
+  const line = (fits ? `${head}${says}` : cells.join('  ')).trimEnd();
+  const whole = says === '' || fits ? line : `${line}\n${' '.repeat(10)}${shorten(says, Math.max(20, maxWidth - 10))}`;
+  return color && row.type === LogType.error ? failure(whole) : whole;
 }

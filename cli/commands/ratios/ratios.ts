@@ -92,12 +92,20 @@ async function resetChanges(client: Client): Promise<PriceChange[]> {
   return pricesDiffer('ModelRatio', texts.get('ModelRatio') ?? '{}', defaultPriceText('ModelRatio'));
 }
 
-const changeLine = ({ key, name, before, after }: PriceChange): string =>
-  before === null
-    ? `+ ${key}  ${name}  ${after}`
-    : after === null
-      ? `- ${key}  ${name}  ${before}`
-      : `~ ${key}  ${name}  ${before} -> ${after}`;
+/** All are of one table, which the question names. */
+function changeLines(changes: readonly PriceChange[]): string[] {
+  const cells = Math.max(0, ...changes.map(({ name }) => Bun.stringWidth(name)));
+  return changes
+    .toSorted((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }))
+    .map(({ name, before, after }) => {
+      const padded = `${name}${' '.repeat(cells - Bun.stringWidth(name))}`;
+      return before === null
+        ? `+ ${padded}  ${after}`
+        : after === null
+          ? `- ${padded}  ${before}`
+          : `~ ${padded}  ${before} -> ${after}`;
+    });
+}
 
 const question = (context: Context): string =>
   context.say('将模型倍率恢复为默认？', 'Reset the model ratios to their defaults?');
@@ -106,9 +114,9 @@ async function confirmOrThrow(context: Context, changes: readonly PriceChange[],
   if (context.flags.yes === true) return;
   if (context.screens) {
     const { confirmChanges } = await import('../../screens/confirm-changes.tsx');
-    return confirmChanges(context, changes.map(changeLine), asked);
+    return confirmChanges(context, changeLines(changes), asked);
   }
-  for (const change of changes) context.output.note(changeLine(change));
+  for (const line of changeLines(changes)) context.output.note(line);
   await context.confirm(asked);
 }
 
@@ -116,7 +124,7 @@ export const reset: CommandRun = async (context, flags) => {
   const client = await context.client();
   const changes = await resetChanges(client);
   if (flags.dryRun === true)
-    return context.output.object({ result: 'unchanged', changes }, changes.map(changeLine), String(changes.length));
+    return context.output.object({ result: 'unchanged', changes }, changeLines(changes), String(changes.length));
   await confirmOrThrow(context, changes, question(context));
   const { version } = await client.call('option.reset_ratios');
   context.output.object(

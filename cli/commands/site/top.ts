@@ -1,23 +1,34 @@
 /** How channels and models are doing now: live on a terminal, once on a pipe. */
 import type { CommandRun } from '../../command.ts';
+import { addressOf } from '../../parts/access.ts';
 import { moneyOf } from '../../parts/money.ts';
-import { topLines, topOf } from '../../parts/top.ts';
+import { drawsUnicode, markOf } from '../../parts/state-marks.ts';
+import { topHead, topLines, topNow } from '../../parts/top.ts';
 
 const watchMs = 2000;
 
 export const top: CommandRun = async (context, flags) => {
   const { output } = context;
   const money = await moneyOf(context);
+  const load = async () => {
+    const now = await topNow(context);
+    const site = String((await (await context.client()).call('status.get')).system_name ?? '');
+    return { ...now, site, place: addressOf(context), at: Date.now() };
+  };
+  const unicode = drawsUnicode(context.env);
+  const lines = (shown: Awaited<ReturnType<typeof load>>, columns: number): string[] => [
+    ...topHead(shown, context, money),
+    ...topLines(shown.top, context, money, columns, (state) => markOf(state, unicode)),
+  ];
   if (context.screens && flags.once !== true && output.format === 'table') {
     const { watchLines } = await import('../../screens/live-lines.tsx');
-    return watchLines(context, {
-      load: () => topOf(context),
-      lines: (value, columns) => topLines(value, context, money, columns),
-      everyMs: watchMs,
-    });
+    return watchLines(context, { load, lines, everyMs: watchMs });
   }
-  const value = await topOf(context);
-  const room = output.isTty ? output.layout.maxWidth : Number.POSITIVE_INFINITY;
-  const failing = value.channels.filter(({ state }) => state === 'failing');
-  output.object(value, topLines(value, context, money, room), failing.map(({ name }) => name).join('\n'));
+  const found = await load();
+  const failing = found.top.channels.filter(({ state }) => state === 'failing');
+  // Programs read the tables alone.
+  const shown = output.isTty
+    ? lines(found, output.layout.maxWidth)
+    : topLines(found.top, context, money, Number.POSITIVE_INFINITY);
+  output.object(found.top, shown, failing.map(({ name }) => name).join('\n'));
 };

@@ -176,7 +176,7 @@ async function createFrom(context: Context, flags: FlagValues): Promise<void> {
         `there is another key of the name ${name}: use the id, or --if-exists skip`,
       ),
     );
-  context.output.note(context.say('请妥善保存密钥。', 'Keep this key safe.'));
+  context.output.note(context.say('请妥善保存密钥：', 'keep this key safe:'));
   print(context, made, 'created');
 }
 
@@ -244,7 +244,7 @@ export const rotate: CommandRun = async (context, flags, _ref, refs) => {
   );
   const renewed: Token[] = [];
   for (const { id } of tokens) renewed.push(await client.call('token.rotate', { id, grace_hours: grace }));
-  context.output.note(context.say('请妥善保存密钥。', 'Keep this key safe.'));
+  context.output.note(context.say('请妥善保存密钥：', 'keep this key safe:'));
   print(context, renewed, 'updated');
 };
 
