@@ -45,7 +45,11 @@ export function stage<Result>(
     >
       {scene((result) => end(() => ended.resolve(result)))}
     </Escapes>,
-    { exitOnCtrlC: false, patchConsole: false, alternateScreen: whole, interactive: true },
+    {
+      ...{ exitOnCtrlC: false, patchConsole: false, interactive: true },
+      // Of a whole screen that is renewed every other second few lines change; over SSH the rest would cost.
+      ...{ alternateScreen: whole, incrementalRendering: whole },
+    },
   );
   const end = (then: () => void): void => {
     drawing.unmount();

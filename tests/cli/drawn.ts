@@ -61,6 +61,13 @@ class Picture {
     } else this.#lines = [...this.#lines.slice(0, this.#row), (this.#lines[this.#row] ?? '').slice(0, this.#column)];
   }
 
+  /** A window that becomes lower pushes out at the top what stands above the cursor, as terminals do. */
+  lower(rows: number): void {
+    const gone = Math.max(0, this.#row + 1 - rows);
+    this.#lines = this.#lines.slice(gone, gone + rows);
+    this.#row -= gone;
+  }
+
   get lines(): readonly string[] {
     const trimmed = this.#lines.map((line) => line.trimEnd());
     return trimmed.slice(0, trimmed.findLastIndex((line) => line !== '') + 1);
@@ -74,6 +81,7 @@ export interface Drawn {
   type(keys: string): void;
   /** Waits until the words stand there, drawn after the last keys, and nothing moves any more; '' = whatever stands there. */
   until(words: string): Promise<readonly string[]>;
+  resize(columns: number, rows: number): void;
   /** Gives the process its own streams back. */
   close(): void;
 }
@@ -132,6 +140,14 @@ export function drawnTerminal({ columns = 80, rows = 24 } = {}): Drawn {
         await new Promise((resolve) => setTimeout(resolve, quietMs));
       }
       return picture.lines;
+    },
+    resize(columns, rows) {
+      before = changes;
+      picture.lower(rows);
+      for (const stream of [process.stdout, process.stderr]) {
+        Object.assign(stream, { columns, rows });
+        stream.emit('resize');
+      }
     },
     close() {
       for (const [name, own] of kept) if (own !== undefined) Object.defineProperty(process, name, own);

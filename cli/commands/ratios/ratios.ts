@@ -92,11 +92,11 @@ async function resetChanges(client: Client): Promise<PriceChange[]> {
   return pricesDiffer('ModelRatio', texts.get('ModelRatio') ?? '{}', defaultPriceText('ModelRatio'));
 }
 
-/** All are of one table, which the question names. */
+/** All are of one table, which the question names. What goes away stands first, then what becomes another. */
 function changeLines(changes: readonly PriceChange[]): string[] {
   const cells = Math.max(0, ...changes.map(({ name }) => Bun.stringWidth(name)));
   return changes
-    .toSorted((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }))
+    .toSorted((a, b) => rankOf(a) - rankOf(b) || a.name.localeCompare(b.name, 'en', { numeric: true }))
     .map(({ name, before, after }) => {
       const padded = `${name}${' '.repeat(cells - Bun.stringWidth(name))}`;
       return before === null
@@ -106,6 +106,8 @@ function changeLines(changes: readonly PriceChange[]): string[] {
           : `~ ${padded}  ${before} -> ${after}`;
     });
 }
+
+const rankOf = ({ before, after }: PriceChange): number => (after === null ? 0 : before === null ? 2 : 1);
 
 const question = (context: Context): string =>
   context.say('将模型倍率恢复为默认？', 'Reset the model ratios to their defaults?');
