@@ -108,8 +108,9 @@ const postgresStats: readonly string[] = [
     FROM pg_attribute JOIN pg_class c ON c.oid = attrelid LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
     WHERE ${ours} AND relkind IN ('r', 'p', 'v') AND attnum > 0 AND NOT attisdropped ORDER BY 1, 2`,
   `SELECT relname AS table, conname AS name, pg_get_constraintdef(k.oid) AS rule FROM pg_constraint k JOIN pg_class c ON c.oid = conrelid
-    WHERE ${ours} ORDER BY 1, 2`,
-  'SELECT indexname AS name, indexdef AS rule FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1',
+    WHERE ${ours} AND contype <> 'n' ORDER BY 1, 2`,
+  `SELECT indexname AS name, indexdef AS rule FROM pg_indexes WHERE schemaname = current_schema()
+    AND indexname NOT IN (SELECT conname FROM pg_constraint) ORDER BY 1`,
   `SELECT tgname AS name, pg_get_triggerdef(t.oid) AS rule FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid WHERE ${ours} ORDER BY 1`,
   'SELECT proname AS name, prosrc AS rule FROM pg_proc WHERE pronamespace = current_schema()::regnamespace ORDER BY 1',
   `SELECT relname AS name, CASE relkind WHEN 'v' THEN pg_get_viewdef(oid) ELSE pg_get_partkeydef(oid) END AS rule,
@@ -123,6 +124,47 @@ const detailsOf = async ({ pool }: PostgresDatabase): Promise<unknown[]> => {
   for (const question of postgresStats) details.push((await pool.query(question)).rows);
   return details;
 };
+
+interface PostgresColumn {
+  readonly table: string;
+  readonly column: string;
+  readonly type: string;
+  readonly required: boolean;
+  readonly collation: string | null;
+  readonly fallback: string | null;
+}
+
+/** A column in words that both engines share: type, order of texts, whether it has to be there, what stands where nothing was written. */
+const columnFact = ({ type, required, collation, fallback }: PostgresColumn): string =>
+  [
+    type === 'text' && collation === '"C"' ? 'text by bytes' : type,
+    required ? 'required' : 'optional',
+    fallback?.replace(/^'?(.*?)'?::\w+$/, '$1').replace(/^'(.*)'$/, '$1') ?? 'no default',
+  ].join(', ');
+
+/** By table and column, as `columnFact` words it. */
+function sqliteColumns(raw: RawDatabase): ReadonlyMap<string, string> {
+  const tables = raw
+    .prepare<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .all();
+  return new Map(
+    tables.flatMap(({ name: table }) =>
+      raw
+        .prepare<{ name: string; type: string; notnull: number; dflt_value: string | null; pk: number }>(
+          `SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_info('${table}')`,
+        )
+        .all()
+        .map(({ name, type, notnull, dflt_value: fallback, pk }) => [
+          `${table} ${name}`,
+          [
+            { INTEGER: 'bigint', TEXT: 'text by bytes', REAL: 'double precision', BLOB: 'bytea' }[type.toUpperCase()] ?? type,
+            notnull === 1 || pk > 0 ? 'required' : 'optional',
+            fallback?.replace(/^'(.*)'$/, '$1') ?? 'no default',
+          ].join(', '),
+        ]),
+    ),
+  );
+}
 
 const emptied = async ({ pool }: PostgresDatabase): Promise<void> => {
   await pool.query('DROP SCHEMA public CASCADE');
@@ -153,14 +195,22 @@ test('PostgreSQL: a database migrated from the first release equals the describe
   const migrated = await detailsOf(database);
   for (const [index, rows] of described.entries()) expect(migrated[index], postgresStats[index]).toEqual(rows);
   expect((described[0] as unknown[]).length).toBeGreaterThan(250);
+  const file = openDatabase(':memory:');
+  await migrate(file);
+  const [columns, ...others] = described as [PostgresColumn[], ...object[][]];
+  const inFile = sqliteColumns(file.raw);
+  const own = columns.filter((one) => columnFact(one) !== inFile.get(`${one.table} ${one.column}`));
+  const here = new Set(columns.map(({ table, column }) => `${table} ${column}`));
+  await file.close();
   // Servers of other versions have other words for the same.
-  const lines = described.flatMap((rows) =>
-    (rows as object[]).map((row) =>
+  const lines = [
+    ...[...inFile.keys()].filter((name) => !here.has(name)).map((name) => `in SQLite alone: ${name}`),
+    ...[own, ...others].flat().map((row) =>
       Object.values(row)
         .filter((one) => one !== null && one !== '')
         .join(' '),
     ),
-  );
+  ];
   if (!onServer)
     expectGolden(
       'tests/engines/outlines/schema-postgres.txt',
