@@ -1,11 +1,13 @@
 /**
  * What each command prints for a site of fixed answers, in a pipe and at a terminal, against texts that a person has read:
- * tests/cli/outlines. The other forms (Chinese, YAML, CSV, identifiers, a refusal) are compared with these, not recorded.
+ * tests/cli/outlines: at a terminal and as JSON what differs from the pipe, of a flag what is asked besides. The other forms
+ * (Chinese, YAML, CSV, identifiers, a refusal) are compared with these, not recorded.
  */
 import { cpSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
 import { parse as parseCsv } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { parse } from 'yaml';
@@ -107,10 +109,23 @@ function shortened(args: readonly string[], lines: readonly string[]): string[] 
 }
 
 const asks = (lines: readonly string[]) => lines.filter((line) => line.startsWith('  asks '));
+const endpointOf = (line: string): string => line.split(' ')[3] ?? '';
 const errors = (lines: readonly string[]) => lines.filter((line) => line.startsWith('  ! '));
 const exit = (lines: readonly string[]) => lines.find((line) => line.startsWith('  ends with ')) ?? '  ends with 0';
 const printed = (lines: readonly string[]) =>
   lines.filter((line) => /^ {2}\|( |$)/.test(line)).map((line) => line.slice(4));
+
+/** A line as it reads, whatever its colours and the width of its columns. */
+const plainText = (line: string): string => stripVTControlCharacters(line).replace(/\s+/g, ' ').trim();
+
+/** Its colours are not among those that were seen, to which they are added. */
+function isNewColour(line: string, seen: Set<string>): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal reads as colour begins with one
+  const colours = line.match(/\u001b\[[\d;]*m/g)?.join('') ?? '';
+  if (colours === '' || seen.has(colours)) return false;
+  seen.add(colours);
+  return true;
+}
 
 /** A value for a flag: by its name, or by what it takes. */
 function wordsFor(name: string, flag: string): string[] {
@@ -186,6 +201,7 @@ const nouns = [...new Set(rows.map(({ name }) => name.split(' ')[0] ?? ''))];
 test.each(nouns)('%s', async (noun) => {
   const recorded: string[] = [];
   const compared: (() => Promise<void>)[] = [];
+  const colours = new Set<string>();
   const note = (args: readonly string[], title: string, lines: readonly string[]) =>
     void recorded.push(`$ gateway ${args.join(' ').replaceAll(dir, 'DIR')}${title}`, ...shortened(args, lines));
   for (const row of rows.filter(({ name }) => name.split(' ')[0] === noun)) {
@@ -194,16 +210,35 @@ test.each(nouns)('%s', async (noun) => {
     const bare = bySize.filter((args) => !args.some((word) => /^(--json.*|-q|-o)$/.test(word)));
     const plain = (bare[0] ?? bySize[0] ?? []).filter((word) => word !== '--json');
     const first = bare.at(-1) ?? plain;
-    for (const args of examples) note(args, '', await linesOf(args, {}));
-    note([...plain, '--yes'], '   # at a terminal', await linesOf([...plain, '--yes'], { isTerminal: true }));
+    const inPipe = new Set<string>();
+    for (const args of examples) {
+      const lines = await linesOf(args, {});
+      note(args, '', lines);
+      for (const line of lines) inPipe.add(plainText(line));
+    }
+    const atTerminal = await linesOf([...plain, '--yes'], { isTerminal: true });
+    note(
+      [...plain, '--yes'],
+      '   # at a terminal',
+      atTerminal.filter((line) => isNewColour(line, colours) || !inPipe.has(plainText(line))),
+    );
     const json = [...first, '--yes', '--json'];
-    note(json, '', await linesOf(json, {}));
+    const jsonLines = await linesOf(json, {});
+    note(
+      json,
+      '',
+      jsonLines.filter((line) => !inPipe.has(plainText(line))),
+    );
+    const base = asks(jsonLines);
     for (const { flag } of row.flags ?? []) {
       const name = nameOf(flag);
       if (name === '' || first.includes(name) || /watch|follow/.test(name)) continue;
       const args = [...first, '--yes', name, ...wordsFor(name, flag)];
       const lines = await linesOf(args, {});
-      note(args, '', [...asks(lines), ...errors(lines)]);
+      const now = asks(lines);
+      const left = base.filter((line) => !now.some((one) => endpointOf(one) === endpointOf(line)));
+      const none = errors(lines).length > 0 ? [] : left.map((line) => line.replace('  asks', '  does not ask'));
+      note(args, '', [...none, ...now.filter((line) => !base.includes(line)), ...errors(lines)]);
     }
     compared.push(() => otherForms(row.name, plain));
   }

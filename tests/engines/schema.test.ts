@@ -157,7 +157,8 @@ function sqliteColumns(raw: RawDatabase): ReadonlyMap<string, string> {
         .map(({ name, type, notnull, dflt_value: fallback, pk }) => [
           `${table} ${name}`,
           [
-            { INTEGER: 'bigint', TEXT: 'text by bytes', REAL: 'double precision', BLOB: 'bytea' }[type.toUpperCase()] ?? type,
+            { INTEGER: 'bigint', TEXT: 'text by bytes', REAL: 'double precision', BLOB: 'bytea' }[type.toUpperCase()] ??
+              type,
             notnull === 1 || pk > 0 ? 'required' : 'optional',
             fallback?.replace(/^'(.*)'$/, '$1') ?? 'no default',
           ].join(', '),

@@ -272,8 +272,12 @@ export async function explore(
       }
       return;
     }
+    const isSort = element.closest('th') !== null && !isField(element);
+    const name = nameAs(element);
+    const begun = notes.length;
+    const states: string[] = [];
     // A column that sorts goes through three states.
-    for (let times = element.closest('th') === null || isField(element) ? 1 : 3; times > 0; times--) {
+    for (let times = isSort ? 3 : 1; times > 0; times--) {
       note(depth, `> presses ${nameAs(element)}`);
       if (nameOf(element) === '') problems.push(`${nameAs(element)} in ${placeOf(element)}: it has no name`);
       const mayStay = mayDoNothing(element) || sets.includes(nameOf(element));
@@ -281,7 +285,12 @@ export async function explore(
       // A form that is wrong says so already, and leads to the field.
       const leads = document.activeElement?.getAttribute('aria-invalid') === 'true';
       if (!noteChanges(depth) && !mayStay && !leads) problems.push(`> presses ${nameAs(element)}: nothing comes of it`);
+      states.push(new URLSearchParams(location.search).get('sort') ?? '');
     }
+    const [up = '', down, back] = states;
+    const goesRound = up !== '' && down === (up.startsWith('-') ? up.slice(1) : `-${up}`) && back === '';
+    if (isSort && goesRound)
+      notes.splice(begun, notes.length, { depth, line: `> sorts by ${name} and back`, isEffect: true });
     for (const undo of visit.undoes()) {
       note(depth, '> takes it back');
       await act(async () => undo());
@@ -385,6 +394,9 @@ async function point(selector: string, at: readonly number[] | null): Promise<vo
   await settle();
 }
 
+/** Lines of what one step draws, for a person to read. */
+const mostDrawn = 16;
+
 /**
  * Steps that a person takes on purpose, each with what came of it: `press Save`, `press Delete #2`, `type Name = abc`,
  * `key Enter`, `point .chart 0.5 0.5`, `leave .chart`, `wait 2`. A name that ends in … may go on.
@@ -396,6 +408,7 @@ export async function walk(open: () => Promise<Visit>, steps: readonly string[])
   const missing: string[] = [];
   for (const step of steps) {
     lines.push(`> ${step}`);
+    const page = location.pathname;
     try {
       await take(step, visit);
     } catch (error) {
@@ -403,7 +416,11 @@ export async function walk(open: () => Promise<Visit>, steps: readonly string[])
     }
     for (const line of visit.happened()) lines.push(`    ${line}`);
     const after = visit.outline();
-    for (const line of changed(before, after)) lines.push(`    ${line}`);
+    // Another page has an outline of its own.
+    const drawn = page === location.pathname ? changed(before, after) : [];
+    const shown =
+      drawn.length > mostDrawn ? [...drawn.slice(0, mostDrawn), `… ${drawn.length - mostDrawn} lines more`] : drawn;
+    for (const line of shown) lines.push(`    ${line}`);
     before = after;
   }
   if (missing.length > 0) throw new Error(missing.join('\n'));
