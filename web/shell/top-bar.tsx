@@ -4,7 +4,6 @@ import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { User } from '../../server/contract/entities.ts';
 import { Icon } from '../components/icon.tsx';
-import { whenIdle } from '../lib/idle.ts';
 import { isAdmin } from '../lib/session.ts';
 import type { Status } from '../lib/status.ts';
 import { toggleTheme, useDark } from '../lib/theme.ts';
@@ -24,6 +23,14 @@ import {
   SiteMenu,
   UserMenu,
 } from './top-bar-parts.tsx';
+
+/** Resolves when the page has nothing more urgent to do: what may come a moment later does not delay the first picture. */
+const whenIdle = (): Promise<void> =>
+  new Promise((resolve) => {
+    // Safari has no such callback.
+    if (typeof requestIdleCallback === 'function') requestIdleCallback(() => resolve(), { timeout: 2000 });
+    else setTimeout(resolve, 500);
+  });
 
 const Alerts = lazy(async () => {
   await whenIdle();

@@ -8,7 +8,6 @@ import { Waiting } from '../waiting.tsx';
 import { Bar } from './bar.tsx';
 import { Body, virtualFrom } from './body.tsx';
 import type { Column, Selection } from './column.ts';
-import { ColumnGroup } from './column-group.tsx';
 import { useColumnSizes } from './column-size.ts';
 import { Head } from './head.tsx';
 import { usePreferences } from './preferences.ts';
@@ -16,6 +15,19 @@ import { useHandlers } from './use-handlers.ts';
 import { useMoneyColumns } from './use-money-columns.ts';
 import { useRowKeys } from './use-row-keys.ts';
 import { useSort } from './use-sort.ts';
+
+/** Widths that were measured once, for rows that come and go. */
+function ColumnGroup({ widths }: { readonly widths: readonly number[] | null }) {
+  if (widths === null) return null;
+  return (
+    <colgroup>
+      {widths.map((width, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: columns have no other identity here
+        <col key={index} style={{ width }} />
+      ))}
+    </colgroup>
+  );
+}
 
 const heights = { compact: 36, roomy: 44 } as const;
 

@@ -7,9 +7,20 @@ import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { grouped } from '../../lib/format.ts';
 import { useMoney } from '../../lib/money.ts';
-import { exportLogs } from './export.ts';
+import { download } from '../../lib/download.ts';
 import type { Counts } from './use-counts.ts';
 import type { LogFilters } from './use-logs.ts';
+
+/** Downloads the rows of the present filter. */
+async function exportLogs(
+  admin: boolean,
+  filters: Readonly<Record<string, string | number>>,
+  format: 'csv' | 'jsonl',
+): Promise<void> {
+  const present = Object.entries(filters).filter(([, value]) => value !== '' && value !== 0);
+  const query = new URLSearchParams([['format', format], ...present.map(([name, value]) => [name, String(value)])]);
+  await download(`/api/log/${admin ? '' : 'self/'}export?${query}`, `logs.${format}`);
+}
 
 export interface LogTotalsProps {
   /** undefined = not known yet. */
