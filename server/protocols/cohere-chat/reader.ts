@@ -44,78 +44,91 @@ type Kind = 'text' | 'reasoning' | 'tool-call';
 
 const last = 'message-end';
 
-export function createReader(): StreamReader {
-  let next = 0;
-  let open: { readonly kind: Kind; readonly index: number; silent: boolean } | null = null;
+class CohereReader implements StreamReader {
+  frameKind: FrameKind = 'plain';
+  private next = 0;
+  private open: { readonly kind: Kind; readonly index: number; silent: boolean } | null = null;
   /** Sources are emitted after the words they belong to. */
-  let closing: number | null = null;
-  let citations: Citation[] = [];
-  let ended = false;
-  const stated = new StatedUsage();
+  private closing: number | null = null;
+  private citations: Citation[] = [];
+  private ended = false;
+  private readonly stated = new StatedUsage();
 
-  const settle = (events: ChatEvent[]) => {
-    if (closing === null) return;
-    events.push({ type: 'text-end', index: closing, ...(citations.length === 0 ? {} : { citations }) });
-    closing = null;
-    citations = [];
-  };
-  const close = (events: ChatEvent[]) => {
-    if (open === null) return;
-    const { kind, index, silent } = open;
-    open = null;
-    if (kind === 'text') closing = index;
+  private settle(events: ChatEvent[]): void {
+    if (this.closing === null) return;
+    events.push({
+      type: 'text-end',
+      index: this.closing,
+      ...(this.citations.length === 0 ? {} : { citations: this.citations }),
+    });
+    this.closing = null;
+    this.citations = [];
+  }
+
+  private close(events: ChatEvent[]): void {
+    if (this.open === null) return;
+    const { kind, index, silent } = this.open;
+    this.open = null;
+    if (kind === 'text') this.closing = index;
     else if (kind === 'reasoning') events.push({ type: 'reasoning-end', index, signature: null, redacted: null });
     else {
       if (silent) events.push({ type: 'tool-call-delta', index, arguments: '{}' });
       events.push({ type: 'tool-call-end', index });
     }
-  };
-  const start = (kind: Kind, events: ChatEvent[]): number => {
-    close(events);
-    settle(events);
-    open = { kind, index: next++, silent: true };
-    return open.index;
-  };
-  const emit = (kind: 'text' | 'reasoning', words: string | null, events: ChatEvent[]) => {
+  }
+
+  private start(kind: Kind, events: ChatEvent[]): number {
+    this.close(events);
+    this.settle(events);
+    this.open = { kind, index: this.next++, silent: true };
+    return this.open.index;
+  }
+
+  private emit(kind: 'text' | 'reasoning', words: string | null, events: ChatEvent[]): void {
     if (words === null) return;
-    if (open?.kind !== kind) events.push({ type: `${kind}-start`, index: start(kind, events) });
-    events.push({ type: `${kind}-delta`, index: open?.index ?? 0, text: words });
-  };
-  const content = (block: Item | null, events: ChatEvent[]) => {
-    emit('reasoning', text(block?.thinking), events);
-    emit('text', text(block?.text), events);
+    if (this.open?.kind !== kind) events.push({ type: `${kind}-start`, index: this.start(kind, events) });
+    events.push({ type: `${kind}-delta`, index: this.open?.index ?? 0, text: words });
+  }
+
+  private content(block: Item | null, events: ChatEvent[]): void {
+    this.emit('reasoning', text(block?.thinking), events);
+    this.emit('text', text(block?.text), events);
     const url = text(record(block?.image_url)?.url);
     const kind = text(block?.type);
     if (url === null && kind !== null && !contentKinds.has(kind)) events.push(omitted(kind, block));
     if (url === null) return;
-    close(events);
-    settle(events);
+    this.close(events);
+    this.settle(events);
     events.push({ type: 'media', part: { type: 'image', source: mediaFrom(url, 'image/png') } });
-  };
-  const call = (found: Item | null, events: ChatEvent[]) => {
+  }
+
+  private call(found: Item | null, events: ChatEvent[]): void {
     const name = text(record(found?.function)?.name) ?? '';
-    const index = start('tool-call', events);
+    const index = this.start('tool-call', events);
     events.push({ type: 'tool-call-start', index, id: text(found?.id) ?? `call_${index}_${name}`, name });
-    addArguments(found, events);
-  };
-  const addArguments = (found: Item | null, events: ChatEvent[]) => {
+    this.addArguments(found, events);
+  }
+
+  private addArguments(found: Item | null, events: ChatEvent[]): void {
     const chunk = text(record(found?.function)?.arguments);
-    if (chunk === null || open?.kind !== 'tool-call') return;
+    if (chunk === null || this.open?.kind !== 'tool-call') return;
     // A tool without arguments is called with `null`.
-    if (open.silent && chunk.trim() === 'null') return;
-    open.silent = false;
-    events.push({ type: 'tool-call-delta', index: open.index, arguments: chunk });
-  };
-  const state = (usage: unknown, isFinal: boolean, events: ChatEvent[]) => {
-    if (!stated.add(usage, isFinal)) return;
-    const counted = readUsage(stated.members, stated);
+    if (this.open.silent && chunk.trim() === 'null') return;
+    this.open.silent = false;
+    events.push({ type: 'tool-call-delta', index: this.open.index, arguments: chunk });
+  }
+
+  private state(usage: unknown, isFinal: boolean, events: ChatEvent[]): void {
+    if (!this.stated.add(usage, isFinal)) return;
+    const counted = readUsage(this.stated.members, this.stated);
     if (counted !== null) events.push({ type: 'usage', usage: counted });
-  };
-  const finish = (delta: Item, events: ChatEvent[]) => {
-    ended = true;
-    close(events);
-    settle(events);
-    state(delta.usage, true, events);
+  }
+
+  private finish(delta: Item, events: ChatEvent[]): void {
+    this.ended = true;
+    this.close(events);
+    this.settle(events);
+    this.state(delta.usage, true, events);
     const raw = text(delta.finish_reason) ?? 'COMPLETE';
     const failed = text(delta.error) ?? (raw === 'ERROR' || raw === 'TIMEOUT' ? 'the model failed' : null);
     events.push(
@@ -123,61 +136,60 @@ export function createReader(): StreamReader {
         ? { type: 'finish', reason: { unified: guardedLookup(finishReasons, raw) ?? 'other', raw } }
         : { type: 'error', error: { status: null, type: null, code: raw, message: failed } },
     );
-  };
+  }
 
-  const reader = {
-    frameKind: 'plain' as FrameKind,
-    feed(frame: SseFrame): ChatEvent[] {
-      const body = record(parseExact(frame.data));
-      const type = text(body?.type) ?? frame.event;
-      reader.frameKind = type === last ? 'terminal' : 'plain';
-      if (body === null) return [];
-      const delta = record(body.delta) ?? {};
-      const events: ChatEvent[] = [];
-      // What it cost may be reported before the end, or behind it.
-      if (type !== last || ended) state(delta.usage ?? body.usage, ended, events);
-      if (ended) return events;
-      const message = record(delta.message);
-      switch (type) {
-        case 'message-start':
-          events.push({ type: 'response-start', id: text(body.id), model: null, created: null });
-          break;
-        case 'content-start':
-        case 'content-delta':
-          content(record(message?.content), events);
-          break;
-        case 'tool-plan-delta':
-          emit('text', text(message?.tool_plan), events);
-          break;
-        case 'tool-call-start':
-          call(record(message?.tool_calls), events);
-          break;
-        case 'tool-call-delta':
-          addArguments(record(message?.tool_calls), events);
-          break;
-        case 'content-end':
-        case 'tool-call-end':
-          close(events);
-          break;
-        case 'citation-start': {
-          const found = record(message?.citations);
-          if (found !== null) for (const citation of citationsIn(found)) citations.push(citation);
-          break;
-        }
-        case 'message-end':
-          finish(delta, events);
-          break;
+  feed(frame: SseFrame): ChatEvent[] {
+    const body = record(parseExact(frame.data));
+    const type = text(body?.type) ?? frame.event;
+    this.frameKind = type === last ? 'terminal' : 'plain';
+    if (body === null) return [];
+    const delta = record(body.delta) ?? {};
+    const events: ChatEvent[] = [];
+    // What it cost may be reported before the end, or behind it.
+    if (type !== last || this.ended) this.state(delta.usage ?? body.usage, this.ended, events);
+    if (this.ended) return events;
+    const message = record(delta.message);
+    switch (type) {
+      case 'message-start':
+        events.push({ type: 'response-start', id: text(body.id), model: null, created: null });
+        break;
+      case 'content-start':
+      case 'content-delta':
+        this.content(record(message?.content), events);
+        break;
+      case 'tool-plan-delta':
+        this.emit('text', text(message?.tool_plan), events);
+        break;
+      case 'tool-call-start':
+        this.call(record(message?.tool_calls), events);
+        break;
+      case 'tool-call-delta':
+        this.addArguments(record(message?.tool_calls), events);
+        break;
+      case 'content-end':
+      case 'tool-call-end':
+        this.close(events);
+        break;
+      case 'citation-start': {
+        const found = record(message?.citations);
+        if (found !== null) for (const citation of citationsIn(found)) this.citations.push(citation);
+        break;
       }
-      return events;
-    },
-    end(): ChatEvent[] {
-      if (ended) return [];
-      ended = true;
-      return [{ type: 'error', error: endedEarly }];
-    },
-  };
-  return reader;
+      case 'message-end':
+        this.finish(delta, events);
+        break;
+    }
+    return events;
+  }
+
+  end(): ChatEvent[] {
+    if (this.ended) return [];
+    this.ended = true;
+    return [{ type: 'error', error: endedEarly }];
+  }
 }
+
+export const createReader = (): StreamReader => new CohereReader();
 
 /** A whole answer, as if it had been streamed. */
 export function decodeResponse(body: unknown): ChatEvent[] {

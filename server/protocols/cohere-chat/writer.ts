@@ -12,105 +12,125 @@ type Block = 'text' | 'thinking' | 'call';
 const send = (type: string, members: object): string =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
 
-export function createWriter(context: ResponseContext): StreamWriter {
-  const order = oneAtATime();
-  let started = false;
-  let next = 0;
-  let open: Block | null = null;
-  let called = false;
+class CohereWriter implements StreamWriter {
+  private readonly order = oneAtATime();
+  private started = false;
+  private next = 0;
+  private open: Block | null = null;
+  private called = false;
   /** Free text of a tool, written as JSON when it is complete. */
-  let custom: string | null = null;
-  let words = '';
-  let offset = 0;
-  let usage: Usage | null = null;
+  private custom: string | null = null;
+  private words = '';
+  private offset = 0;
+  private usage: Usage | null = null;
 
-  const inMessage = (type: string, message: object): string => send(type, { index: next, delta: { message } });
-  const start = (id: string | null): string => {
-    if (started) return '';
-    started = true;
+  constructor(private readonly context: ResponseContext) {}
+
+  private inMessage(type: string, message: object): string {
+    return send(type, { index: this.next, delta: { message } });
+  }
+
+  private start(id: string | null): string {
+    if (this.started) return '';
+    this.started = true;
     const message = { role: 'assistant', content: [], tool_plan: '', tool_calls: [], citations: [] };
-    return send('message-start', { id: id ?? context.responseId, delta: { message } });
-  };
-  const close = (): string => {
-    if (open === null) return '';
-    const type = open === 'call' ? 'tool-call-end' : 'content-end';
-    open = null;
-    return send(type, { index: next++ });
-  };
-  const begin = (kind: 'text' | 'thinking'): string => {
-    if (open === kind) return '';
-    const before = start(null) + close();
-    open = kind;
-    if (kind === 'text') {
-      offset += words.length;
-      words = '';
-    }
-    return before + inMessage('content-start', { content: { type: kind, [kind]: '' } });
-  };
-  const emit = (kind: 'text' | 'thinking', found: string): string => {
-    const before = begin(kind);
-    if (kind === 'text') words += found;
-    return found === '' ? before : before + inMessage('content-delta', { content: { [kind]: found } });
-  };
-  const writeArguments = (found: string): string =>
-    inMessage('tool-call-delta', { tool_calls: { function: { arguments: found } } });
+    return send('message-start', { id: id ?? this.context.responseId, delta: { message } });
+  }
 
-  const encode = (event: ChatEvent): string => {
+  private close(): string {
+    if (this.open === null) return '';
+    const type = this.open === 'call' ? 'tool-call-end' : 'content-end';
+    this.open = null;
+    return send(type, { index: this.next++ });
+  }
+
+  private begin(kind: 'text' | 'thinking'): string {
+    if (this.open === kind) return '';
+    const before = this.start(null) + this.close();
+    this.open = kind;
+    if (kind === 'text') {
+      this.offset += this.words.length;
+      this.words = '';
+    }
+    return before + this.inMessage('content-start', { content: { type: kind, [kind]: '' } });
+  }
+
+  private emit(kind: 'text' | 'thinking', found: string): string {
+    const before = this.begin(kind);
+    if (kind === 'text') this.words += found;
+    return found === '' ? before : before + this.inMessage('content-delta', { content: { [kind]: found } });
+  }
+
+  private writeArguments(found: string): string {
+    return this.inMessage('tool-call-delta', { tool_calls: { function: { arguments: found } } });
+  }
+
+  private encode(event: ChatEvent): string {
     switch (event.type) {
       case 'response-start':
-        return start(event.id);
+        return this.start(event.id);
       case 'text-start':
-        return begin('text');
+        return this.begin('text');
       case 'text-delta':
-        return emit('text', event.text);
+        return this.emit('text', event.text);
       case 'text-end': {
-        const marks = citationsOf(event.citations, offset, words);
+        const marks = citationsOf(event.citations, this.offset, this.words);
         const found = marks.map(
-          (citations) => inMessage('citation-start', { citations }) + send('citation-end', { index: next }),
+          (citations) => this.inMessage('citation-start', { citations }) + send('citation-end', { index: this.next }),
         );
-        return close() + found.join('');
+        return this.close() + found.join('');
       }
       case 'reasoning-delta':
-        return emit('thinking', event.text);
+        return this.emit('thinking', event.text);
       case 'reasoning-end':
-        return open === 'thinking' ? close() : '';
+        return this.open === 'thinking' ? this.close() : '';
       case 'tool-call-start': {
-        const before = start(null) + close();
-        called = true;
-        open = 'call';
-        custom = event.custom === true ? '' : null;
+        const before = this.start(null) + this.close();
+        this.called = true;
+        this.open = 'call';
+        this.custom = event.custom === true ? '' : null;
         const found = { name: event.name, arguments: '' };
         const call = { id: portableId(event.id), type: 'function', function: found };
-        return before + inMessage('tool-call-start', { tool_calls: call });
+        return before + this.inMessage('tool-call-start', { tool_calls: call });
       }
       case 'tool-call-delta':
-        if (custom === null) return writeArguments(event.arguments);
-        custom += event.arguments;
+        if (this.custom === null) return this.writeArguments(event.arguments);
+        this.custom += event.arguments;
         return '';
       case 'tool-call-end': {
-        const found = custom === null ? '' : writeArguments(wrapCustom(custom));
-        custom = null;
-        return found + close();
+        const found = this.custom === null ? '' : this.writeArguments(wrapCustom(this.custom));
+        this.custom = null;
+        return found + this.close();
       }
       case 'refusal-delta':
-        return emit('text', event.text);
+        return this.emit('text', event.text);
       case 'media':
-        return mediaMarkdown(event.part) === '' ? '' : emit('text', mediaMarkdown(event.part));
+        return mediaMarkdown(event.part) === '' ? '' : this.emit('text', mediaMarkdown(event.part));
       case 'usage':
-        usage = event.usage;
+        this.usage = event.usage;
         return '';
       default:
         return '';
     }
-  };
+  }
 
-  return {
-    write(event) {
-      if (event.type !== 'finish') return order.next(event).map(encode).join('');
-      const before = start(null) + order.rest().map(encode).join('') + close();
-      const counted = usage === null ? {} : { usage: encodeUsage(usage) };
-      const delta = { finish_reason: finishWord(event.reason, called), ...counted };
-      return before + send('message-end', { delta });
-    },
-  };
+  write(event: ChatEvent): string {
+    if (event.type !== 'finish')
+      return this.order
+        .next(event)
+        .map((one) => this.encode(one))
+        .join('');
+    const before =
+      this.start(null) +
+      this.order
+        .rest()
+        .map((one) => this.encode(one))
+        .join('') +
+      this.close();
+    const counted = this.usage === null ? {} : { usage: encodeUsage(this.usage) };
+    const delta = { finish_reason: finishWord(event.reason, this.called), ...counted };
+    return before + send('message-end', { delta });
+  }
 }
+
+export const createWriter = (context: ResponseContext): StreamWriter => new CohereWriter(context);

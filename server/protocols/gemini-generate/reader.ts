@@ -52,86 +52,92 @@ interface AnswerReader {
   end(meant?: boolean): ChatEvent[];
 }
 
-function createAnswerReader(): AnswerReader {
-  let next = 0;
-  let open: { readonly kind: 'text' | 'reasoning'; readonly index: number; signature: string | null } | null = null;
-  let finish: FinishReason | null = null;
-  const stated = new StatedUsage();
-  let searches: Usage['toolCalls'] = {};
+class GeminiAnswerReader implements AnswerReader {
+  private next = 0;
+  private open: { readonly kind: 'text' | 'reasoning'; readonly index: number; signature: string | null } | null = null;
+  private finish: FinishReason | null = null;
+  private readonly stated = new StatedUsage();
+  private searches: Usage['toolCalls'] = {};
   /** What was reported of them with the counts. */
-  let reported = searches;
+  private reported = this.searches;
   /** What was said of them without counts. */
-  const noted: Record<string, number> = {};
-  let called = 0;
+  private readonly noted: Record<string, number> = {};
+  private called = 0;
   /** A call whose arguments are still coming. */
-  let calling: { readonly index: number; readonly partial: PartialArguments; readonly signature: object } | null = null;
+  private calling: { readonly index: number; readonly partial: PartialArguments; readonly signature: object } | null =
+    null;
   /** Ids that we make up differ from one answer to the next: the same conversation may hold many. */
-  let answer = '';
-  let started = false;
-  let ended = false;
+  private answer = '';
+  private started = false;
+  private ended = false;
   /** Bytes of the texts before the open one, and its words. */
-  let before = 0;
-  let words = '';
-  let grounding: Grounding | null = null;
+  private before = 0;
+  private words = '';
+  private grounding: Grounding | null = null;
   /** Most answers have one candidate. */
-  let others: OtherChoices<AnswerReader> | null = null;
+  private others: OtherChoices<AnswerReader> | null = null;
 
-  const close = (events: ChatEvent[]) => {
-    if (open === null) return;
-    const { kind, index, signature } = open;
+  private close(events: ChatEvent[]): void {
+    if (this.open === null) return;
+    const { kind, index, signature } = this.open;
     if (kind === 'text') {
-      const citations = grounding === null ? [] : grounding.citationsOf(before, words);
+      const citations = this.grounding === null ? [] : this.grounding.citationsOf(this.before, this.words);
       events.push({ type: 'text-end', index, ...(citations.length === 0 ? {} : { citations }) });
-      before += Buffer.byteLength(words);
-      words = '';
+      this.before += Buffer.byteLength(this.words);
+      this.words = '';
     } else {
       events.push({ type: 'reasoning-end', index, signature, redacted: null, origin: 'gemini-generate' });
     }
-    open = null;
-  };
-  const emit = (kind: 'text' | 'reasoning', content: string, events: ChatEvent[]) => {
-    if (open?.kind !== kind) {
-      close(events);
-      open = { kind, index: next++, signature: null };
-      events.push({ type: `${kind}-start`, index: open.index });
+    this.open = null;
+  }
+
+  private emit(kind: 'text' | 'reasoning', content: string, events: ChatEvent[]): void {
+    if (this.open?.kind !== kind) {
+      this.close(events);
+      this.open = { kind, index: this.next++, signature: null };
+      events.push({ type: `${kind}-start`, index: this.open.index });
     }
-    if (kind === 'text' && words.length < citableUnits) words += content;
-    events.push({ type: `${kind}-delta`, index: open.index, text: content });
-  };
+    if (kind === 'text' && this.words.length < citableUnits) this.words += content;
+    events.push({ type: `${kind}-delta`, index: this.open.index, text: content });
+  }
+
   /** A signature without words of its own is a thought that says nothing. */
-  const seal = (signature: string, events: ChatEvent[]) => {
-    if (open?.kind !== 'reasoning') {
-      close(events);
-      open = { kind: 'reasoning', index: next++, signature };
-      events.push({ type: 'reasoning-start', index: open.index });
-    } else open.signature = signature;
-  };
+  private seal(signature: string, events: ChatEvent[]): void {
+    if (this.open?.kind !== 'reasoning') {
+      this.close(events);
+      this.open = { kind: 'reasoning', index: this.next++, signature };
+      events.push({ type: 'reasoning-start', index: this.open.index });
+    } else this.open.signature = signature;
+  }
+
   /** Each search as a call of a tool, for answers that report no usage at all. */
-  const noteSearches = (events: ChatEvent[]) => {
-    for (const [tool, count] of Object.entries(searches))
-      for (let known = noted[tool] ?? 0; known < count; known++) {
-        noted[tool] = known + 1;
+  private noteSearches(events: ChatEvent[]): void {
+    for (const [tool, count] of Object.entries(this.searches))
+      for (let known = this.noted[tool] ?? 0; known < count; known++) {
+        this.noted[tool] = known + 1;
         events.push({ type: 'unknown', dialect: 'gemini-generate', raw: { type: `${tool}_call` } });
       }
-  };
-  const endCall = (events: ChatEvent[]) => {
-    if (calling === null) return;
-    const { index, partial, signature } = calling;
+  }
+
+  private endCall(events: ChatEvent[]): void {
+    if (this.calling === null) return;
+    const { index, partial, signature } = this.calling;
     events.push(
       { type: 'tool-call-delta', index, arguments: partial.whole() },
       { type: 'tool-call-end', index, ...signature },
     );
-    calling = null;
-  };
-  const takeCall = (call: Record<string, unknown>, signature: string | null, events: ChatEvent[]) => {
+    this.calling = null;
+  }
+
+  private takeCall(call: Record<string, unknown>, signature: string | null, events: ChatEvent[]): void {
     const name = text(call.name);
     if (name !== null) {
-      endCall(events);
-      close(events);
-      const index = next++;
-      const id = text(call.id) ?? `call_${answer}${called}_${name}`;
+      this.endCall(events);
+      this.close(events);
+      const index = this.next++;
+      const id = text(call.id) ?? `call_${this.answer}${this.called}_${name}`;
       const seal = signature === null ? {} : { signature, origin: 'gemini-generate' as const };
-      called++;
+      this.called++;
       events.push({ type: 'tool-call-start', index, id, name, ...seal });
       if (!isPartial(call)) {
         events.push(
@@ -140,133 +146,144 @@ function createAnswerReader(): AnswerReader {
         );
         return;
       }
-      calling = { index, partial: collectArguments(), signature: seal };
+      this.calling = { index, partial: collectArguments(), signature: seal };
     }
-    calling?.partial.take(call.partialArgs);
+    this.calling?.partial.take(call.partialArgs);
     // A piece without a word of more to come is the last.
-    if (call.willContinue !== true) endCall(events);
-  };
-  const takePart = (part: Record<string, unknown>, events: ChatEvent[]) => {
+    if (call.willContinue !== true) this.endCall(events);
+  }
+
+  private takePart(part: Record<string, unknown>, events: ChatEvent[]): void {
     // Relays in front of it may write its other spelling.
     const signature = text(part.thoughtSignature) ?? text(part.thought_signature);
     const call = record(part.functionCall);
     const content = text(part.text);
-    if (call !== null) return takeCall(call, signature, events);
-    if (content !== null) emit(part.thought === true ? 'reasoning' : 'text', content, events);
-    if (signature !== null) seal(signature, events);
+    if (call !== null) return this.takeCall(call, signature, events);
+    if (content !== null) this.emit(part.thought === true ? 'reasoning' : 'text', content, events);
+    if (signature !== null) this.seal(signature, events);
     const media = mediaOf(part);
     if (media !== null) {
-      close(events);
+      this.close(events);
       events.push({ type: 'media', part: media });
     } else if (typeof part.text !== 'string' && signature === null) {
       events.push({ type: 'unknown', dialect: 'gemini-generate', raw: part });
     }
-  };
+  }
+
   /** A frame may hold any of the candidates; one without a number is known by its place. */
-  const firstOf = (candidates: readonly Record<string, unknown>[], events: ChatEvent[]) => {
+  private firstOf(
+    candidates: readonly Record<string, unknown>[],
+    events: ChatEvent[],
+  ): Record<string, unknown> | undefined {
     let first: Record<string, unknown> | undefined;
     for (const [place, candidate] of candidates.entries()) {
       const index = number(candidate.index) ?? place;
       if (index > 0) {
-        others ??= createOtherChoices(createAnswerReader);
-        others.take(index, (reader) => reader.take({ candidates: [{ ...candidate, index: 0 }] }), events);
+        this.others ??= createOtherChoices(createAnswerReader);
+        this.others.take(index, (reader) => reader.take({ candidates: [{ ...candidate, index: 0 }] }), events);
       } else first ??= candidate;
     }
     return first;
-  };
+  }
+
   /** Sources may come with one frame and the counts with another. */
-  const state = (usage: unknown, events: ChatEvent[], isFinal = true) => {
-    const changes = stated.add(usage, isFinal && (finish !== null || ended)) || searches !== reported;
+  private state(usage: unknown, events: ChatEvent[], isFinal = true): void {
+    const changes =
+      this.stated.add(usage, isFinal && (this.finish !== null || this.ended)) || this.searches !== this.reported;
     const isTotal = hasGeminiTotals(usage);
-    const counted = changes || isTotal ? readGeminiUsage(stated.members, searches, stated) : null;
+    const counted = changes || isTotal ? readGeminiUsage(this.stated.members, this.searches, this.stated) : null;
     if (counted === null) return;
-    reported = searches;
+    this.reported = this.searches;
     events.push({ type: 'usage', usage: counted, ...(isTotal ? {} : { repeated: true as const }) });
-  };
-  const endStream = (meant = false): ChatEvent[] => {
-    if (ended) return [];
-    ended = true;
+  }
+
+  take(body: Record<string, unknown>): ChatEvent[] {
+    if (this.ended) {
+      const events: ChatEvent[] = [];
+      this.state(body.usageMetadata, events);
+      return events;
+    }
     const events: ChatEvent[] = [];
-    endCall(events);
-    close(events);
-    if (finish === null && meant) finish = { unified: 'stop', raw: null };
-    if (finish === null) {
+    if (body.error !== undefined && body.error !== null) {
+      this.ended = true;
+      this.close(events);
+      events.push({ type: 'error', error: decodeError(0, JSON.stringify(body)) });
+      return events;
+    }
+    if (!this.started) {
+      this.started = true;
+      this.answer = shortId(text(body.responseId));
+      events.push({
+        type: 'response-start',
+        id: text(body.responseId),
+        model: text(body.modelVersion),
+        created: null,
+      });
+    }
+    const candidate = this.firstOf(records(body.candidates), events);
+    if (candidate?.groundingMetadata != null) this.grounding = new Grounding(candidate.groundingMetadata);
+    for (const part of records(record(candidate?.content)?.parts)) this.takePart(part, events);
+    const reason = text(candidate?.finishReason);
+    if (reason !== null) this.finish = reasonOf(reason, text(candidate?.finishMessage));
+    const blocked = text(record(body.promptFeedback)?.blockReason);
+    if (blocked !== null) this.finish ??= { unified: 'content_filter', raw: blocked };
+    if (candidate?.groundingMetadata !== undefined) this.searches = mostCalls(this.searches, groundingIn(body));
+    // While other candidates go on, no report is the last.
+    this.state(body.usageMetadata, events, this.others === null || records(body.candidates).length === 0);
+    if (this.stated.members === null && this.searches !== this.reported) this.noteSearches(events);
+    return events;
+  }
+
+  progress(): 'going' | 'stopped' {
+    return this.finish === null && !this.ended ? 'going' : 'stopped';
+  }
+
+  end(meant = false): ChatEvent[] {
+    if (this.ended) return [];
+    this.ended = true;
+    const events: ChatEvent[] = [];
+    this.endCall(events);
+    this.close(events);
+    if (this.finish === null && meant) this.finish = { unified: 'stop', raw: null };
+    if (this.finish === null) {
       events.push({ type: 'error', error: endedEarly });
       return events;
     }
-    const unified = called > 0 && finish.unified === 'stop' ? 'tool_calls' : finish.unified;
-    events.push({ type: 'finish', reason: { ...finish, unified } });
+    const unified = this.called > 0 && this.finish.unified === 'stop' ? 'tool_calls' : this.finish.unified;
+    events.push({ type: 'finish', reason: { ...this.finish, unified } });
     return events;
-  };
-
-  return {
-    take(body) {
-      if (ended) {
-        const events: ChatEvent[] = [];
-        state(body.usageMetadata, events);
-        return events;
-      }
-      const events: ChatEvent[] = [];
-      if (body.error !== undefined && body.error !== null) {
-        ended = true;
-        close(events);
-        events.push({ type: 'error', error: decodeError(0, JSON.stringify(body)) });
-        return events;
-      }
-      if (!started) {
-        started = true;
-        answer = shortId(text(body.responseId));
-        events.push({
-          type: 'response-start',
-          id: text(body.responseId),
-          model: text(body.modelVersion),
-          created: null,
-        });
-      }
-      const candidate = firstOf(records(body.candidates), events);
-      if (candidate?.groundingMetadata != null) grounding = new Grounding(candidate.groundingMetadata);
-      for (const part of records(record(candidate?.content)?.parts)) takePart(part, events);
-      const reason = text(candidate?.finishReason);
-      if (reason !== null) finish = reasonOf(reason, text(candidate?.finishMessage));
-      const blocked = text(record(body.promptFeedback)?.blockReason);
-      if (blocked !== null) finish ??= { unified: 'content_filter', raw: blocked };
-      if (candidate?.groundingMetadata !== undefined) searches = mostCalls(searches, groundingIn(body));
-      // While other candidates go on, no report is the last.
-      state(body.usageMetadata, events, others === null || records(body.candidates).length === 0);
-      if (stated.members === null && searches !== reported) noteSearches(events);
-      return events;
-    },
-    progress: () => (finish === null && !ended ? ('going' as const) : ('stopped' as const)),
-    end: endStream,
-  };
+  }
 }
 
-export function createReader(): StreamReader {
-  const { take, progress, end } = createAnswerReader();
-  const reader = {
-    frameKind: 'plain' as FrameKind,
-    progress: progress(),
-    feed({ data }: SseFrame): ChatEvent[] {
-      reader.frameKind = 'plain';
-      if (data === '' || data === '[DONE]') return [];
-      // Words have no numbers of their own.
-      const parsed = data.includes('functionCall') ? parseExact(data) : parseJson(data);
-      const body = record(Array.isArray(parsed) ? parsed[0] : parsed);
-      if (body === null) return [];
-      const events = take(body);
-      reader.progress = progress();
-      // Of several candidates one may end before the others.
-      if (reader.progress === 'stopped' && data.includes('"parts"') && !data.includes('finishReason'))
-        reader.frameKind = 'more';
-      return events;
-    },
-    end(): ChatEvent[] {
-      reader.progress = 'stopped';
-      return end();
-    },
-  };
-  return reader;
+const createAnswerReader = (): AnswerReader => new GeminiAnswerReader();
+
+class GeminiReader implements StreamReader {
+  progress: 'going' | 'stopped' = 'going';
+  frameKind: FrameKind = 'plain';
+  private readonly candidates = createAnswerReader();
+
+  feed({ data }: SseFrame): ChatEvent[] {
+    this.frameKind = 'plain';
+    if (data === '' || data === '[DONE]') return [];
+    // Words have no numbers of their own.
+    const parsed = data.includes('functionCall') ? parseExact(data) : parseJson(data);
+    const body = record(Array.isArray(parsed) ? parsed[0] : parsed);
+    if (body === null) return [];
+    const events = this.candidates.take(body);
+    this.progress = this.candidates.progress();
+    // Of several candidates one may end before the others.
+    if (this.progress === 'stopped' && data.includes('"parts"') && !data.includes('finishReason'))
+      this.frameKind = 'more';
+    return events;
+  }
+
+  end(): ChatEvent[] {
+    this.progress = 'stopped';
+    return this.candidates.end();
+  }
 }
+
+export const createReader = (): StreamReader => new GeminiReader();
 
 function reasonOf(raw: string, message: string | null): FinishReason {
   const unified = guardedLookup(finishReasons, raw) ?? 'other';
@@ -289,7 +306,7 @@ function mediaOf(part: Record<string, unknown>): DeliveredPart | null {
 
 /** A whole answer, as if it had been streamed in one piece; a list is a stream that came as a whole. */
 export function decodeResponse(body: unknown): ChatEvent[] {
-  const { take, end } = createAnswerReader();
+  const reader = createAnswerReader();
   const answers = records(Array.isArray(body) ? body : [body]);
-  return [...answers.flatMap(take), ...end(records(record(body)?.candidates).length > 0)];
+  return [...answers.flatMap((one) => reader.take(one)), ...reader.end(records(record(body)?.candidates).length > 0)];
 }

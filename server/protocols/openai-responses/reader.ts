@@ -36,66 +36,68 @@ interface Block {
   open: boolean;
 }
 
-export function createReader(): StreamReader {
+class ResponsesReader implements StreamReader {
+  progress: 'going' | 'paused' | 'stopped' = 'going';
+  frameKind: FrameKind = 'plain';
   /** By place: `output:part`. */
-  const blocks = new Map<string, Block>();
+  private readonly blocks = new Map<string, Block>();
   /** Places of the items that have blocks, or came whole. */
-  const seen = new Set<number>();
-  let next = 0;
-  let called = false;
-  let rejected = false;
+  private readonly seen = new Set<number>();
+  private next = 0;
+  private called = false;
+  private rejected = false;
   /** A piece of a kind that is not known came in steps: its item repeats them. */
-  let isStreamed = false;
-  let ended = false;
-  let started = false;
-  let stated: StatedUsage | null = null;
-  let answer: unknown = null;
+  private isStreamed = false;
+  private ended = false;
+  private started = false;
+  private stated: StatedUsage | null = null;
+  private whole: unknown = null;
 
-  const setBlock = (key: string, block: Block) => {
-    blocks.set(key, block);
-    seen.add(Number.parseFloat(key));
-  };
-  const openBlock = (
-    key: string,
-    kind: Block['kind'],
-    events: ChatEvent[],
-    more: Record<string, unknown> = {},
-  ): Block => {
-    const known = blocks.get(key);
+  private setBlock(key: string, block: Block): void {
+    this.blocks.set(key, block);
+    this.seen.add(Number.parseFloat(key));
+  }
+
+  private openBlock(key: string, kind: Block['kind'], events: ChatEvent[], more: Record<string, unknown> = {}): Block {
+    const known = this.blocks.get(key);
     if (known !== undefined) return known;
-    const block: Block = { index: next++, kind, isSent: false, open: true };
-    setBlock(key, block);
+    const block: Block = { index: this.next++, kind, isSent: false, open: true };
+    this.setBlock(key, block);
     events.push({ type: `${kind}-start`, index: block.index, ...more } as ChatEvent);
     return block;
-  };
-  const endText = (key: string, events: ChatEvent[], citations: readonly Citation[]) => {
-    const block = blocks.get(key);
+  }
+
+  private endText(key: string, events: ChatEvent[], citations: readonly Citation[]): void {
+    const block = this.blocks.get(key);
     if (block?.open !== true) return;
     block.open = false;
     events.push({ type: 'text-end', index: block.index, ...(citations.length === 0 ? {} : { citations }) });
-  };
-  const endItem = (output: number, item: Record<string, unknown>, events: ChatEvent[]) => {
-    seen.add(output);
+  }
+
+  private endItem(output: number, item: Record<string, unknown>, events: ChatEvent[]): void {
+    this.seen.add(output);
     const key = String(output);
     switch (item.type) {
       case 'message':
         for (const [at, part] of records(item.content).entries()) {
           const place = `${output}:${at}`;
-          if (part.type === 'refusal' && !blocks.has(place)) chunkOf(place, 'refusal', text(part.refusal), events);
+          if (part.type === 'refusal' && !this.blocks.has(place))
+            this.chunkOf(place, 'refusal', text(part.refusal), events);
           if (part.type !== 'output_text') {
-            if (part.type !== 'refusal') events.push(omitted(text(part.type) ?? 'a part', isStreamed ? null : part));
+            if (part.type !== 'refusal')
+              events.push(omitted(text(part.type) ?? 'a part', this.isStreamed ? null : part));
             continue;
           }
-          const block = openBlock(place, 'text', events);
-          if (!block.isSent && text(part.text) !== null) chunkOf(place, 'text', text(part.text), events);
-          endText(place, events, readAnnotations(part.annotations, 'openai-responses'));
+          const block = this.openBlock(place, 'text', events);
+          if (!block.isSent && text(part.text) !== null) this.chunkOf(place, 'text', text(part.text), events);
+          this.endText(place, events, readAnnotations(part.annotations, 'openai-responses'));
         }
         return;
       case 'reasoning': {
         const sealed = text(item.encrypted_content);
         const words = [...records(item.summary), ...records(item.content)].map((part) => text(part.text) ?? '');
         const id = text(item.id);
-        const block = openBlock(key, 'reasoning', events, id === null ? {} : { id });
+        const block = this.openBlock(key, 'reasoning', events, id === null ? {} : { id });
         if (!block.isSent && words.join('') !== '')
           events.push({ type: 'reasoning-delta', index: block.index, text: words.join('\n\n') });
         if (!block.open) return;
@@ -111,7 +113,7 @@ export function createReader(): StreamReader {
       }
       case 'function_call':
       case 'custom_tool_call': {
-        const block = startCall(key, item, events);
+        const block = this.startCall(key, item, events);
         const words = text(item.arguments) ?? text(item.input);
         if (!block.isSent && words !== null)
           events.push({ type: 'tool-call-delta', index: block.index, arguments: words });
@@ -133,179 +135,191 @@ export function createReader(): StreamReader {
       default:
         events.push({ type: 'unknown', dialect: 'openai-responses', raw: item });
     }
-  };
-  const startItem = (key: string, item: Record<string, unknown>, events: ChatEvent[]) => {
-    if (item.type === 'function_call' || item.type === 'custom_tool_call') startCall(key, item, events);
+  }
+
+  private startItem(key: string, item: Record<string, unknown>, events: ChatEvent[]): void {
+    if (item.type === 'function_call' || item.type === 'custom_tool_call') this.startCall(key, item, events);
     if (item.type !== 'reasoning') return;
     const id = text(item.id);
-    openBlock(key, 'reasoning', events, id === null ? {} : { id });
-  };
-  const startCall = (key: string, item: Record<string, unknown>, events: ChatEvent[]): Block => {
-    called = true;
+    this.openBlock(key, 'reasoning', events, id === null ? {} : { id });
+  }
+
+  private startCall(key: string, item: Record<string, unknown>, events: ChatEvent[]): Block {
+    this.called = true;
     const space = text(item.namespace);
     const name = text(item.name) ?? '';
-    return openBlock(key, 'tool-call', events, {
+    return this.openBlock(key, 'tool-call', events, {
       id: text(item.call_id) ?? text(item.id) ?? `call_${key}`,
       name: bundled(space, name),
       ...(item.type === 'custom_tool_call' ? { custom: true } : {}),
     });
-  };
-  const chunkOf = (
+  }
+
+  private chunkOf(
     key: string,
     kind: 'text' | 'reasoning' | 'refusal' | 'tool-call',
     words: string | null,
     events: ChatEvent[],
-  ) => {
+  ): void {
     if (words === null) return;
     if (kind === 'refusal') {
-      rejected = true;
+      this.rejected = true;
       // It may name no place of its own: what was said there before is over.
-      endText(key, events, []);
+      this.endText(key, events, []);
       // Marked as emitted, so that the finished item does not emit it again.
-      setBlock(key, { index: -1, kind: 'text', isSent: true, open: false });
+      this.setBlock(key, { index: -1, kind: 'text', isSent: true, open: false });
       events.push({ type: 'refusal-delta', text: words });
       return;
     }
-    const block = openBlock(key, kind, events);
+    const block = this.openBlock(key, kind, events);
     block.isSent = true;
     events.push(
       kind === 'tool-call'
         ? { type: 'tool-call-delta', index: block.index, arguments: words }
         : { type: `${kind}-delta`, index: block.index, text: words },
     );
-  };
-  const start = (response: Record<string, unknown>, events: ChatEvent[]) => {
-    if (started) return;
-    started = true;
+  }
+
+  private start(response: Record<string, unknown>, events: ChatEvent[]): void {
+    if (this.started) return;
+    this.started = true;
     events.push({
       type: 'response-start',
       id: text(response.id),
       model: text(response.model),
       created: number(response.created_at),
     });
-  };
+  }
+
   /** A response in any event, or the last event itself, may say what it cost so far. */
-  const state = (response: Record<string, unknown>, isFinal: boolean, events: ChatEvent[]) => {
+  private state(response: Record<string, unknown>, isFinal: boolean, events: ChatEvent[]): void {
     if ((response.usage ?? response.tool_usage ?? null) === null) return;
-    stated ??= new StatedUsage();
-    const changes = stated.add(statedIn(response), isFinal);
+    this.stated ??= new StatedUsage();
+    const changes = this.stated.add(statedIn(response), isFinal);
     const isTotal = hasOpenAiTotals(response.usage);
-    const usage = changes || isTotal ? readResponseUsage(response, stated) : null;
+    const usage = changes || isTotal ? readResponseUsage(response, this.stated) : null;
     if (usage !== null) events.push({ type: 'usage', usage, ...(isTotal ? {} : { repeated: true }) });
-  };
-  const finish = (type: string, response: Record<string, unknown>, raw: string, events: ChatEvent[]) => {
-    start(response, events);
-    answer = response;
+  }
+
+  private finish(type: string, response: Record<string, unknown>, raw: string, events: ChatEvent[]): void {
+    this.start(response, events);
+    this.whole = response;
     // A whole response, or one whose items were never streamed.
-    for (const [at, item] of records(response.output).entries()) if (!seen.has(at)) endItem(at, item, events);
-    state(response, true, events);
-    ended = true;
+    for (const [at, item] of records(response.output).entries()) if (!this.seen.has(at)) this.endItem(at, item, events);
+    this.state(response, true, events);
+    this.ended = true;
     if (type === 'response.failed') events.push({ type: 'error', error: { ...decodeError(0, raw), status: null } });
     else {
       const said = response.prompt_cache_diagnostics;
       const diagnosis = said == null ? null : openAiDiagnostics.read(said);
-      events.push({ type: 'finish', reason: reasonOf(type, response), ...(diagnosis === null ? {} : { diagnosis }) });
+      events.push({
+        type: 'finish',
+        reason: this.reasonOf(type, response),
+        ...(diagnosis === null ? {} : { diagnosis }),
+      });
     }
-  };
-  const reasonOf = (type: string, response: Record<string, unknown>): FinishReason => {
+  }
+
+  private reasonOf(type: string, response: Record<string, unknown>): FinishReason {
     const reason = text(record(response.incomplete_details)?.reason);
     if (type === 'response.incomplete' || response.status === 'incomplete') {
       return { unified: reason === 'content_filter' ? 'content_filter' : 'length', raw: reason };
     }
-    return { unified: called ? 'tool_calls' : rejected ? 'refusal' : 'stop', raw: text(response.status) };
-  };
+    return { unified: this.called ? 'tool_calls' : this.rejected ? 'refusal' : 'stop', raw: text(response.status) };
+  }
 
-  const reader = {
-    frameKind: 'plain' as FrameKind,
-    progress: 'going' as 'going' | 'paused' | 'stopped',
-    feed(frame: SseFrame): ChatEvent[] {
-      reader.frameKind = 'plain';
-      if (frame.data === '' || frame.data === '[DONE]') return [];
-      // The small steps of an item are texts.
-      const event = record(frame.data.includes('.delta"') ? parseJson(frame.data) : parseExact(frame.data));
-      if (event === null) return [];
-      const events: ChatEvent[] = [];
-      // What it cost may be reported behind the end, or behind an error.
-      if (ended) {
-        state(record(event.response) ?? {}, true, events);
-        return events;
-      }
-      const type = text(event.type) ?? frame.event;
-      // The last word was that something is whole, or not.
-      reader.progress = type.endsWith('.done') ? 'paused' : 'going';
-      const output = number(event.output_index) ?? 0;
-      const place = `${output}:${number(event.content_index) ?? 0}`;
-      const item = record(event.item) ?? {};
-      switch (type) {
-        case 'response.created':
-        case 'response.in_progress': {
-          const response = record(event.response) ?? {};
-          start(response, events);
-          state(response, false, events);
-          break;
-        }
-        case 'response.output_item.added':
-          startItem(String(output), item, events);
-          break;
-        case 'response.output_text.delta':
-          chunkOf(place, 'text', text(event.delta), events);
-          break;
-        case 'response.refusal.delta':
-          chunkOf(place, 'refusal', text(event.delta), events);
-          break;
-        case 'response.reasoning_summary_text.delta':
-        case 'response.reasoning_text.delta':
-          chunkOf(String(output), 'reasoning', text(event.delta), events);
-          break;
-        case 'response.reasoning_summary_part.added':
-          // Parts of one thought are separated by a blank line.
-          if ((number(event.summary_index) ?? 0) > 0) chunkOf(String(output), 'reasoning', '\n\n', events);
-          break;
-        case 'response.function_call_arguments.delta':
-        case 'response.custom_tool_call_input.delta':
-          chunkOf(String(output), 'tool-call', text(event.delta), events);
-          break;
-        case 'response.image_generation_call.partial_image': {
-          const data = text(event.partial_image_b64);
-          const source = { kind: 'base64', data: data ?? '', mimeType: 'image/png' } as const;
-          if (data !== null) events.push({ type: 'media-draft', part: { type: 'image', source } });
-          break;
-        }
-        case 'response.output_item.done':
-          endItem(output, item, events);
-          break;
-        case 'response.completed':
-        case 'response.incomplete':
-        case 'response.failed':
-          if (event.type === type) reader.frameKind = 'terminal';
-          reader.progress = 'stopped';
-          finish(type, record(event.response) ?? {}, frame.data, events);
-          break;
-        case 'error':
-          ended = true;
-          reader.progress = 'stopped';
-          events.push({
-            type: 'error',
-            error: { ...decodeError(0, JSON.stringify(event.error ?? event)), status: null },
-          });
-          break;
-        default:
-          if (!type.endsWith('.delta') || repeated.test(type)) break;
-          isStreamed = true;
-          events.push(omitted(type, event.delta));
-      }
+  feed(frame: SseFrame): ChatEvent[] {
+    this.frameKind = 'plain';
+    if (frame.data === '' || frame.data === '[DONE]') return [];
+    // The small steps of an item are texts.
+    const event = record(frame.data.includes('.delta"') ? parseJson(frame.data) : parseExact(frame.data));
+    if (event === null) return [];
+    const events: ChatEvent[] = [];
+    // What it cost may be reported behind the end, or behind an error.
+    if (this.ended) {
+      this.state(record(event.response) ?? {}, true, events);
       return events;
-    },
-    answer: () => answer,
-    end(): ChatEvent[] {
-      if (ended) return [];
-      ended = true;
-      reader.progress = 'stopped';
-      return [{ type: 'error', error: endedEarly }];
-    },
-  };
-  return reader;
+    }
+    const type = text(event.type) ?? frame.event;
+    // The last word was that something is whole, or not.
+    this.progress = type.endsWith('.done') ? 'paused' : 'going';
+    const output = number(event.output_index) ?? 0;
+    const place = `${output}:${number(event.content_index) ?? 0}`;
+    const item = record(event.item) ?? {};
+    switch (type) {
+      case 'response.created':
+      case 'response.in_progress': {
+        const response = record(event.response) ?? {};
+        this.start(response, events);
+        this.state(response, false, events);
+        break;
+      }
+      case 'response.output_item.added':
+        this.startItem(String(output), item, events);
+        break;
+      case 'response.output_text.delta':
+        this.chunkOf(place, 'text', text(event.delta), events);
+        break;
+      case 'response.refusal.delta':
+        this.chunkOf(place, 'refusal', text(event.delta), events);
+        break;
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+        this.chunkOf(String(output), 'reasoning', text(event.delta), events);
+        break;
+      case 'response.reasoning_summary_part.added':
+        // Parts of one thought are separated by a blank line.
+        if ((number(event.summary_index) ?? 0) > 0) this.chunkOf(String(output), 'reasoning', '\n\n', events);
+        break;
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta':
+        this.chunkOf(String(output), 'tool-call', text(event.delta), events);
+        break;
+      case 'response.image_generation_call.partial_image': {
+        const data = text(event.partial_image_b64);
+        const source = { kind: 'base64', data: data ?? '', mimeType: 'image/png' } as const;
+        if (data !== null) events.push({ type: 'media-draft', part: { type: 'image', source } });
+        break;
+      }
+      case 'response.output_item.done':
+        this.endItem(output, item, events);
+        break;
+      case 'response.completed':
+      case 'response.incomplete':
+      case 'response.failed':
+        if (event.type === type) this.frameKind = 'terminal';
+        this.progress = 'stopped';
+        this.finish(type, record(event.response) ?? {}, frame.data, events);
+        break;
+      case 'error':
+        this.ended = true;
+        this.progress = 'stopped';
+        events.push({
+          type: 'error',
+          error: { ...decodeError(0, JSON.stringify(event.error ?? event)), status: null },
+        });
+        break;
+      default:
+        if (!type.endsWith('.delta') || repeated.test(type)) break;
+        this.isStreamed = true;
+        events.push(omitted(type, event.delta));
+    }
+    return events;
+  }
+
+  answer(): unknown {
+    return this.whole;
+  }
+
+  end(): ChatEvent[] {
+    if (this.ended) return [];
+    this.ended = true;
+    this.progress = 'stopped';
+    return [{ type: 'error', error: endedEarly }];
+  }
 }
+
+export const createReader = (): StreamReader => new ResponsesReader();
 
 /** A whole response, as if its last event alone had been streamed. */
 export function decodeResponse(body: unknown): ChatEvent[] {
