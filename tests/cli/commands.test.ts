@@ -22,13 +22,10 @@ const pageOf = async (name: string, language: 'zh' | 'en'): Promise<string> => {
   const write = (text: string) => {
     out += text;
   };
-  const program = createProgram({
-    env: {},
-    streams: { out: { write }, err: { write }, outIsTty: false, columns: 80 },
-    stdin: process.stdin,
-    language,
-  });
-  await program.parseAsync([...name.split(' '), '--help'], { from: 'user' }).catch(() => undefined);
+  const words = [...name.split(' '), '--help'];
+  const streams = { out: { write }, err: { write }, outIsTty: false, columns: 80 };
+  const program = createProgram({ env: {}, streams, stdin: process.stdin, language }, words);
+  await program.parseAsync(words, { from: 'user' }).catch(() => undefined);
   return out;
 };
 
