@@ -1,8 +1,9 @@
 /** Figures for monitors: read by another's parser, compared with what was asked and charged. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import v8 from 'node:v8';
 import parsePrometheus from 'parse-prometheus-text-format';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { metricsAddress, serveMetrics } from '../../server/observability/metrics/listener.ts';
 import { createExposition, metricNames } from '../../server/observability/metrics/text-format.ts';
@@ -60,6 +61,16 @@ interface Metric {
 }
 const families = async (text: Promise<string>) =>
   new Map<string, readonly Metric[]>(parsePrometheus(await text).map(({ name, metrics }) => [name, metrics]));
+
+test('a reading has the heap’s size, and collects no heap for spaces that the runtime does not have', async () => {
+  const exposition = exposed();
+  const spaces = vi.spyOn(v8, 'getHeapSpaceStatistics');
+  const text = await exposition.text();
+  expect(spaces).not.toHaveBeenCalled();
+  spaces.mockRestore();
+  expect(text).toMatch(/^nodejs_heap_size_used_bytes \d+$/m);
+  expect(text).not.toContain('nodejs_heap_space_size');
+});
 
 test('targets of virtual models are counted by what became of them, and nothing else is', async () => {
   const failing = await startUpstream((response) => sendJson(response, { error: { message: 'no' } }, 500));
