@@ -28,6 +28,18 @@ const chineseTitles: Readonly<Record<string, string>> = {
 /** Widest line of help. */
 const helpWidth = 80;
 
+const wordsOf = (row: CommandRow): string[] => row.name.split(' ');
+
+/** @returns the command that is named; where none is or its name goes on, those of the noun; else all. */
+function meantBy(args: readonly string[]): readonly CommandRow[] {
+  const named = commands.filter((row) => wordsOf(row).every((word, at) => word === args[at]));
+  const [one] = named;
+  if (one !== undefined && named.length === 1 && !commands.some((row) => row.name.startsWith(`${one.name} `)))
+    return named;
+  const ofNoun = commands.filter((row) => wordsOf(row)[0] === args[0]);
+  return ofNoun.length > 0 ? ofNoun : commands;
+}
+
 /** @param args what will be parsed: where it names a command or its noun, the others are left out. Absent = all are there. */
 export function createProgram(programDeps: ProgramDeps, args?: readonly string[]): Command {
   const deps = { ...programDeps, streams: guarded(programDeps.streams) };
@@ -71,10 +83,8 @@ export function createProgram(programDeps: ProgramDeps, args?: readonly string[]
     known.set(name, noun);
     return noun;
   };
-  const only = commands.find((row) => row.name.split(' ')[0] === args?.[0])?.name.split(' ')[0];
-  for (const row of commands) {
-    if (only !== undefined && row.name.split(' ')[0] !== only) continue;
-    const path = row.name.split(' ');
+  for (const row of meantBy(args ?? [])) {
+    const path = wordsOf(row);
     const leaf = addLeaf(nounOf(path.slice(0, -1)), path.at(-1) ?? '', row, deps);
     addOptions(leaf, row, deps.language);
   }
