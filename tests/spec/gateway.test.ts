@@ -300,6 +300,8 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
     expect(await on.list(`/api/token/search?keyword=findme&token=sk-${String(key)}`, on.plain.headers)).toMatchObject([
       { id },
     ]);
+    const none = `/api/token/search?keyword=findme&token=sk-${'0'.repeat(48)}`;
+    expect(await on.list(none, on.plain.headers)).toEqual([]);
   },
   '002.7.26': async () => {
     const { id } = await token();

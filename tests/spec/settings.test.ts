@@ -91,6 +91,35 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
     expect((await on.list('/api/option/')).every(({ value }) => typeof value === 'string')).toBe(true);
     expect(await on.optionOf('DrawingEnabled')).toBe('true');
   },
+  '001.1.4': async () => {
+    const covered = {
+      ...{ 'server address': ['ServerAddress'], 'proxy worker': ['WorkerUrl', 'WorkerValidKey'] },
+      'online payment': ['PayAddress', 'EpayId', 'EpayKey', 'Price', 'MinTopUp'],
+      'login and registration methods': ['PasswordLoginEnabled', 'PasswordRegisterEnabled', 'RegisterEnabled'],
+      'e-mail rules': ['EmailVerificationEnabled', 'EmailDomainRestrictionEnabled', 'EmailAliasRestrictionEnabled'],
+      'mail sending': ['SMTPServer', 'SMTPPort', 'SMTPAccount', 'SMTPFrom', 'SMTPToken', 'SMTPSSLEnabled'],
+      'third-party login providers': [
+        ...['oidc.enabled', 'GitHubOAuthEnabled', 'LinuxDOOAuthEnabled', 'WeChatAuthEnabled', 'TelegramOAuthEnabled'],
+      ],
+      'bot check': ['TurnstileCheckEnabled'],
+      'announcement and site appearance': ['Notice', 'SystemName', 'Logo', 'Footer', 'About', 'HomePageContent'],
+      'drawing and sensitive-word behaviour': ['DrawingEnabled', 'CheckSensitiveEnabled', 'SensitiveWords'],
+      'logging and the data dashboard': ['LogConsumeEnabled', 'DataExportEnabled', 'DataExportInterval'],
+      'channel monitoring': ['ChannelDisableThreshold', 'AutomaticDisableChannelEnabled', 'AutomaticDisableKeywords'],
+      'default quotas': ['QuotaForNewUser', 'PreConsumedQuota', 'QuotaForInviter', 'QuotaForInvitee'],
+      'model pricing ratios': ['ModelPrice', 'ModelRatio', 'CompletionRatio', 'CacheRatio'],
+      'group ratios': ['GroupRatio', 'UserUsableGroups', 'TopupGroupRatio'],
+      'rate limits': ['ModelRequestRateLimitEnabled', 'ModelRequestRateLimitCount'],
+      'provider-specific model behaviour for Gemini and Claude': [
+        ...['gemini.safety_settings', 'gemini.thinking_adapter_enabled'],
+        ...['claude.model_headers_settings', 'claude.thinking_adapter_enabled'],
+      ],
+    };
+    const keys = new Set((await on.list('/api/option/')).map(({ key }) => String(key)));
+    const secret = new Set((await on.list('/api/option/details')).map(({ key }) => String(key)));
+    for (const [part, wanted] of Object.entries(covered))
+      expect([part, wanted.filter((key) => !keys.has(key) && !secret.has(key))]).toEqual([part, []]);
+  },
   '001.1.5': async () =>
     expect(await on.works('GET', '/api/status', undefined, {})).toMatchObject({ system_name: 'New API' }),
   '001.1.6': async () => expect((await on.api.send('GET', '/api/option/', undefined, {})).status).toBe(401),
@@ -106,6 +135,7 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   '001.3.9': async () => {
     await takes('CacheRatio', '{"some-model":0.5}');
+    for (const wrong of ['{"some-model":"half"}', '[0.5]', '0.5']) await refuses('CacheRatio', wrong);
     await on.works('POST', '/api/option/reset', { key: 'CacheRatio' });
   },
   '001.4.8': async () => {

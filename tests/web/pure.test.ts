@@ -12,6 +12,7 @@ import { curlOf } from '../../web/features/logs/curl.ts';
 import { type PriceList, rowsFor } from '../../web/features/pricing/price-rows.ts';
 import {
   completionOf,
+  completionFor,
   followsFamily,
   inputPrice,
   type MapTexts,
@@ -33,7 +34,7 @@ test('maps become rows and back; nothing else is touched', () => {
   expect(rows.map(({ name }) => name)).toEqual(['gpt-4o', 'mj', 'plain']);
   const plain = rows.find(({ name }) => name === 'plain');
   if (plain === undefined) throw new Error('lost');
-  expect([inputPrice(2), outputPrice(plain), ratioOf(4)]).toEqual([4, 12, 2]);
+  expect([inputPrice(2), outputPrice(plain), ratioOf(4), completionFor(4, 12)]).toEqual([4, 12, 2, 3]);
   const next = withModel(texts, { name: 'plain', price: 0.5, ratio: 7, completion: 7 });
   expect(JSON.parse(next.ModelPrice)).toEqual({ mj: 0.1, plain: 0.5 });
   expect(JSON.parse(next.ModelRatio)).toEqual({ 'gpt-4o': 1.25 });
