@@ -60,6 +60,23 @@ test('a ratio is taken after its last =, also none, and what a reset would chang
   await expect(runner.run(['ratios', 'get', 'other'])).rejects.toMatchObject({ code: 'not_found' });
 });
 
+test('a ratio is changed by a share of what it is, with its sign alone, and only where there is one', async () => {
+  const ratio = async () => (await runner.json<{ ModelRatio: number }>(['ratios', 'get', 'own'])).ModelRatio;
+  const set = (by: string) => runner.run(['ratios', 'set', 'ModelRatio', `own=${by}`]);
+  await set('2.5');
+  for (const [by, expected] of [
+    ['+20%', 3],
+    ['-10%', 2.7],
+    ['+33.3333%', 3.5999991],
+    ['-100%', 0],
+  ] as const) {
+    await set(by);
+    expect([by, await ratio()]).toEqual([by, expected]);
+  }
+  for (const wrong of ['20%', '+x%', '-101%', '+%%']) await expect(set(wrong)).rejects.toMatchObject({ code: 'usage' });
+  await expect(runner.run(['ratios', 'set', 'ModelRatio', 'none=+20%'])).rejects.toMatchObject({ code: 'not_found' });
+});
+
 test('codes are disabled and enabled again', async () => {
   await runner.run(['redemption', 'create', '--name', 'gift', '--quota', '1usd']);
   const code = async () => {

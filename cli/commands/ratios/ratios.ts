@@ -67,7 +67,18 @@ export const get: CommandRun = async (context, _flags, name) => {
   context.output.object({ name, ...found }, detailLines(found), name);
 };
 
-/** `MAP NAME=RATIO...`; an empty ratio removes the name. */
+/** Digits that a ratio which was computed keeps, as the console's. */
+const ratioDigits = 8;
+
+/** @returns what `+20%` or `-10%` makes of what holds now. @throws AppError usage, not_found */
+function changedBy(percent: string, now: unknown, name: string): number {
+  const by = Number(percent.slice(0, -1));
+  if (!Number.isFinite(by) || by < -100) throw new AppError('usage', { detail: `${name}=${percent}` });
+  if (typeof now !== 'number') throw new AppError('not_found', { what: name });
+  return Number((now * (1 + by / 100)).toPrecision(ratioDigits));
+}
+
+/** `MAP NAME=RATIO...`; an empty ratio removes the name, one in percent with its sign changes what is stored. */
 export const set: CommandRun = async (context, _flags, mapName, [, ...assignments]) => {
   const map = mapOf(mapName);
   if (assignments.length === 0) throw new AppError('input_needed', { flags: 'NAME=RATIO' });
@@ -79,6 +90,7 @@ export const set: CommandRun = async (context, _flags, mapName, [, ...assignment
     const name = assignment.slice(0, at);
     const ratio = assignment.slice(at + 1);
     if (ratio === '') delete values[name];
+    else if (/^[+-].*%$/.test(ratio)) values[name] = changedBy(ratio, values[name], name);
     else if (Number.isFinite(Number(ratio))) values[name] = Number(ratio);
     else throw new AppError('usage', { detail: assignment });
   }

@@ -26,9 +26,13 @@ export const ratioRows: readonly CommandRow[] = [
   {
     name: 'ratios set',
     argument: '<map...>',
-    zh: '修改倍率：表名 名称=倍率，倍率留空则删除',
-    en: 'set ratios: TABLE NAME=RATIO; omit RATIO to remove',
-    examples: ['ratios set ModelRatio gpt-4o=1.25', 'ratios set GroupRatio vip=0.8 default=1'],
+    zh: '修改倍率：表名 名称=倍率，倍率留空则删除，+20% 在原值上调整',
+    en: 'set ratios: TABLE NAME=RATIO; +20% changes it, none removes it',
+    examples: [
+      'ratios set ModelRatio gpt-4o=1.25',
+      'ratios set ModelRatio gpt-4o=+20%',
+      'ratios set GroupRatio vip=0.8 default=1',
+    ],
     load: async () => (await import('./ratios.ts')).set,
   },
   {
