@@ -266,6 +266,8 @@ export const auditShape = z.object({
   ip: z.string(),
   /** Id of the call. */
   action: z.string(),
+  /** What was done, in the reader's language; the id of a call that is none of this build. */
+  action_label: z.string(),
   target: z.string(),
   /** JSON text. */
   detail: z.string(),

@@ -196,7 +196,11 @@ export function openApi({ version, language, address, calls }: DocumentInfo) {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: address === '' ? '/' : address }],
-    tags: [...tags].sort().map((name) => ({ name, description: describedTag(name, language) })),
+    tags: [...tags].sort().map((name) => ({
+      name,
+      'x-displayName': titledTag(name, language),
+      description: describedTag(name, language),
+    })),
     components: {
       securitySchemes: {
         session: { type: 'apiKey', in: 'cookie', name: 'session' },
@@ -226,6 +230,57 @@ export function openApi({ version, language, address, calls }: DocumentInfo) {
     },
     paths,
   };
+}
+
+/** Of each group of calls; the documents that read `x-displayName` show it instead of the tag. */
+const tagTitles: Readonly<Record<string, Text>> = {
+  access_token: { zh: '受限访问令牌', en: 'Limited access tokens' },
+  account: { zh: '账户', en: 'Account' },
+  affiliate: { zh: '邀请', en: 'Invitations' },
+  alert: { zh: '告警', en: 'Alerts' },
+  audit: { zh: '审计记录', en: 'Audit trail' },
+  backup: { zh: '备份', en: 'Backups' },
+  budget: { zh: '预算', en: 'Budgets' },
+  channel: { zh: '渠道', en: 'Channels' },
+  chat: { zh: '聊天', en: 'Chats' },
+  drawing: { zh: '绘图', en: 'Drawings' },
+  filter: { zh: '已存筛选', en: 'Saved filters' },
+  group: { zh: '分组', en: 'Groups' },
+  invoice: { zh: '发票', en: 'Invoices' },
+  ledger: { zh: '账本', en: 'Ledger' },
+  link: { zh: '文档链接', en: 'Links to documents' },
+  log: { zh: '使用日志', en: 'Usage log' },
+  model: { zh: '模型', en: 'Models' },
+  node: { zh: '节点', en: 'Nodes' },
+  oauth: { zh: '第三方登录', en: 'Identity providers' },
+  option: { zh: '设置', en: 'Settings' },
+  passkey: { zh: '通行密钥', en: 'Passkeys' },
+  pricing: { zh: '模型与价格', en: 'Models and prices' },
+  program: { zh: '程序登录', en: 'Sign-in of programs' },
+  provision: { zh: '声明式配置', en: 'Declared configuration' },
+  ratio: { zh: '价格', en: 'Prices' },
+  redemption: { zh: '兑换码', en: 'Redemption codes' },
+  relay: { zh: '模型调用', en: 'Calls of models' },
+  route: { zh: '路由', en: 'Routing' },
+  second_factor: { zh: '两步验证', en: 'Two-factor authentication' },
+  session: { zh: '登录会话', en: 'Sessions' },
+  setup: { zh: '初始化', en: 'Setup' },
+  sign_in: { zh: '登录', en: 'Log in' },
+  statement: { zh: '月度账单', en: 'Statements' },
+  status: { zh: '状态', en: 'Status' },
+  task: { zh: '任务', en: 'Tasks' },
+  token: { zh: 'API 令牌', en: 'API keys' },
+  traffic: { zh: '流量', en: 'Traffic' },
+  update: { zh: '更新', en: 'Updates' },
+  usage: { zh: '用量', en: 'Usage' },
+  user: { zh: '用户', en: 'Users' },
+  virtual_model: { zh: '虚拟模型', en: 'Virtual models' },
+  wallet: { zh: '钱包与支付', en: 'Wallet and payments' },
+};
+
+function titledTag(name: string, language: Language): string {
+  const text = tagTitles[name];
+  return text === undefined ? name : textIn(text, language);
 }
 
 const tagWords: Readonly<Record<string, Text>> = {

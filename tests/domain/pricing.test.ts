@@ -41,6 +41,35 @@ test('every change is a version with its difference; going back is a version too
   await expect(call('ratio.rollback', { version: 999 })).rejects.toMatchObject({ code: 'not_found' });
 });
 
+test('what one model cost is said change by change, the newest first: changes of others are none of it, a rollback is', async () => {
+  const priced = (input: number | null, output: number | null, per_call: number | null = null) =>
+    expect.objectContaining({ input, output, per_call });
+  await set('ModelRatio', { mine: 1, other: 2 });
+  await set('ModelRatio', { mine: 1, other: 3 });
+  await set('CompletionRatio', { mine: 4 });
+  await set('ModelPrice', { mine: 0.5 });
+  const of = (model: string) =>
+    call('ratio.model_history', { model }) as Promise<{ id: number; reason: string; before: object; after: object }[]>;
+  const found = await of('mine');
+  expect(found.map(({ reason, before, after }) => [reason, before, after])).toEqual([
+    ['set', priced(2, 8), priced(null, null, 0.5)],
+    ['set', priced(2, 2), priced(2, 8)],
+    ['set', priced(null, null), priced(2, 2)],
+  ]);
+  // A price per call stands over the ratios: what they are changes nothing.
+  await set('CompletionRatio', { mine: 5 });
+  expect(await of('mine')).toEqual(found);
+  await call('ratio.rollback', { version: found[0]?.id });
+  const [back, ...rest] = await of('mine');
+  expect([back?.reason, back?.before, back?.after]).toEqual([
+    `rollback ${found[0]?.id}`,
+    ...[priced(null, null, 0.5), priced(2, 10)],
+  ]);
+  expect(rest).toEqual(found);
+  expect(await of('never-heard-of')).toEqual([]);
+  await expect(call('ratio.model_history', { model: '' })).rejects.toMatchObject({ code: 'params_invalid' });
+});
+
 test('the history says what each change did: how many names, and the first of them with what was and what became', async () => {
   await set('ModelRatio', { a: 1, b: 2 });
   await set('GroupRatio', { default: 1, vip: 0.5 });

@@ -47,6 +47,20 @@ test('privileged changes leave a row, secrets do not', async () => {
   expect(JSON.stringify(trail)).not.toContain('canary');
 });
 
+test('what was done is said in the language of the reader, of a list and of one entry; a call that is none of this build keeps its id', async () => {
+  await api.send('PUT', '/api/option/', { key: 'RetryTimes', value: '3' }, root);
+  await api.gateway.services.audit.record({ action: 'gone.call', actorId: 1, actor: 'a', ip: '', input: {} });
+  const labels = async (language: string, path: string) => {
+    const { data } = (await api.send('GET', path, undefined, { ...root, 'accept-language': language })).body;
+    const { items = [data] } = data as { items?: readonly unknown[] };
+    return (items as readonly { action_label: string }[]).map((row) => row.action_label);
+  };
+  expect(await labels('en', '/api/audit/')).toEqual(['gone.call', 'Set an option']);
+  expect(await labels('zh', '/api/audit/')).toEqual(['gone.call', '修改配置项']);
+  expect(await labels('zh', '/api/audit/1')).toEqual(['修改配置项']);
+  expect(await labels('en', '/api/audit/2')).toEqual(['gone.call']);
+});
+
 test('a row that was changed, removed or slipped in breaks the chain', async () => {
   for (const value of ['1', '2', '3']) await api.send('PUT', '/api/option/', { key: 'RetryTimes', value }, root);
   const verify = async () => (await api.send('GET', '/api/audit/verify', undefined, root)).body.data;

@@ -2,7 +2,7 @@
 
 import { channelFilter } from '../../server/contract/channel-filter.ts';
 import type { InputOf, OutputOf } from '../../server/contract/endpoint.ts';
-import type { EndpointId, EndpointOf } from '../../server/contract/endpoints/index.ts';
+import { type EndpointId, type EndpointOf, endpointById } from '../../server/contract/endpoints/index.ts';
 import type { DocumentLink } from '../../server/contract/endpoints/link.ts';
 import type { Conversation } from '../../server/contract/endpoints/log.ts';
 import type { Channel, Log, Redemption, Token, TopUpOrder, User } from '../../server/contract/entities.ts';
@@ -765,6 +765,7 @@ const audit = (id: number, action: string): Output<'audit.list'>['items'][number
   actor: 'root',
   ip: '198.51.100.7',
   action,
+  action_label: endpointById(action)?.summary.en ?? action,
   target: '7',
   detail: '{"quota":5000000}',
   hash: 'ab'.repeat(32),
@@ -1360,6 +1361,13 @@ export const filled: Answers = {
       changes: [{ key: 'ModelRatio', name: 'gpt-5.1', before: null, after: '0.625' }],
     },
   ]),
+  'ratio.model_history': [
+    {
+      ...{ id: 102, created_time: now - day, actor: 'root', reason: 'set' },
+      before: { input: 5, output: 15, cached: null, per_call: null },
+      after: { input: 2.5, output: 10, cached: 1.25, per_call: null },
+    },
+  ],
   'ratio.changes': changes,
   'ratio.unset': ['gpt-5.1'],
   'ratio.propose': {
@@ -1655,6 +1663,7 @@ export const empty: Answers = {
   'ratio.models': [],
   'ratio.proposals': [],
   'ratio.history': page([]),
+  'ratio.model_history': [],
   'ratio.unset': [],
   'pricing.get': {
     success: true,

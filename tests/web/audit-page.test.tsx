@@ -16,6 +16,7 @@ const change = (fields: Partial<AuditChange> = {}): AuditChange => ({
 });
 const entry = (fields: Partial<AuditView> = {}): AuditView => ({
   ...{ id: 5, created_at: 1_780_000_000, actor_id: 1, actor: 'boss', ip: '198.51.100.7', action: 'channel.update' },
+  action_label: '修改渠道',
   ...{ target: '7', detail: '{"id":7,"name":"new name"}', hash: 'ab', changes: [change()], changes_left: 0 },
   undoable: true,
   ...fields,
@@ -29,7 +30,7 @@ const open = async (rows: readonly AuditView[], path = '/audit', more: Record<st
 test('a row says who changed what, where and when, and opens to before and after', async () => {
   const page = await open([entry()], '/audit?open=5');
   await page.until(() => expect(page.text()).toContain('old name'));
-  for (const text of ['boss', '198.51.100.7', 'channel.update', '渠道 7 · name', 'new name'])
+  for (const text of ['boss', '198.51.100.7', '修改渠道', 'channel.update', '渠道 7', 'name: old name → new name'])
     expect(page.text()).toContain(text);
   expect([...document.querySelectorAll('del')].map((one) => one.textContent)).toEqual(['old name']);
   expect([...document.querySelectorAll('ins')].map((one) => one.textContent)).toEqual(['new name']);
@@ -59,7 +60,7 @@ test.each([
   ['what nothing is kept of', entry({ changes: [], undoable: false })],
 ])('%s offers no way back', async (_what, row) => {
   const page = await open([row], '/audit?open=5');
-  await page.until(() => expect(page.text()).toContain('#5 channel.update'));
+  await page.until(() => expect(page.text()).toContain('#5 修改渠道'));
   expect([...document.querySelectorAll('button')].map((one) => one.textContent)).not.toContain(i18next.t('app.undo'));
 });
 
@@ -104,9 +105,27 @@ describe('words', () => {
   test('a place names the thing, its field and its member', () => {
     expect(placeOf(t, change({ member: 'a' }))).toBe(`${t('audit.kind.channel', { id: '7' })} · name · a`);
     expect(placeOf(t, change({ kind: 'option', id: 'ModelRatio', field: 'value', member: 'a' }))).toBe(
-      'ModelRatio · a',
+      '模型倍率 · a',
     );
   });
+});
+
+test('a switch says whether it is on, and an option is called as in the settings', async () => {
+  const set = (fields: Partial<AuditView>, changed: Partial<AuditChange>) =>
+    entry({
+      ...{ action: 'option.set', target: 'DrawingEnabled', undoable: false },
+      changes: [change({ kind: 'option', id: 'DrawingEnabled', field: 'value', before: null, after: 'true', ...changed })],
+      ...fields,
+    });
+  const page = await open([
+    set({ id: 1 }, {}),
+    set({ id: 2, target: 'TopUpLink' }, { id: 'TopUpLink', after: 'false' }),
+  ]);
+  await page.until(() => expect(page.text()).toContain('启用绘图功能'));
+  expect(page.text()).toContain(`启用绘图功能${i18next.t('audit.absent')} → ${i18next.t('settings.on')}`);
+  // A text may be the word, too.
+  expect(page.text()).toContain(`充值链接${i18next.t('audit.absent')} → false`);
+  expect(page.text()).not.toContain('DrawingEnabled');
 });
 
 test('only the super administrator has the page', async () => {

@@ -113,6 +113,54 @@ test('a model has a page: prices, how it is called, and for administrators its c
   expect(guest).not.toContain('/token?new=1');
 });
 
+test('the page of a model has its price before and after each change, and how long its channels took, each with its median', async () => {
+  const now = Date.UTC(2026, 10, 25, 18, 30);
+  vi.useFakeTimers({ toFake: ['Date'], now });
+  writeUser(reader(100));
+  const { PricingPage } = await import('../../web/features/pricing/pricing-page.tsx');
+  const none = { mean: null, p50: null, p95: null };
+  const channel = (id: number, name: string, first_token: object) => ({
+    ...{ id, name, username: '', points: [], total: { requests: 1, first_token } },
+  });
+  const change = (id: number, before: object, after: object) => ({
+    ...{ id, created_time: now / 1000 - id * 86_400, actor: 'root', reason: 'set' },
+    before: { input: null, output: null, cached: null, per_call: null, ...before },
+    after: { input: null, output: null, cached: null, per_call: null, ...after },
+  });
+  const changes = [
+    change(1, { input: 5, output: 15 }, { input: 2.5, output: 10 }),
+    change(2, { per_call: 0.04 }, { input: 5, output: 15 }),
+    change(3, {}, { per_call: 0.04 }),
+    change(4, { input: 7, output: 7 }, {}),
+  ];
+  const series = [
+    channel(21, 'east', { mean: 300, p50: 310, p95: 900 }),
+    channel(22, 'silent', none),
+    channel(-1, 'the rest', { mean: 1, p50: 1, p95: 1 }),
+  ];
+  const shown = (some: { readonly changes: object; readonly series: object }) =>
+    rendered(<PricingPage />, {
+      path: '/pricing/gpt-4o',
+      answers: { 'pricing,7': list, 'model-table': models, 'ratio,model-history,gpt-4o': some.changes },
+      lists: [[['model-latency', 'gpt-4o', Date.UTC(2026, 10, 25, 19) / 1000], { series: some.series }]],
+    });
+  const html = shown({ changes, series });
+  expect(words(html)).toContain('2026-11-24 root $5.00 / $15.00 → $2.50 / $10.00');
+  expect(words(html)).toContain('2026-11-23 root $0.04 / 次 → $5.00 / $15.00');
+  expect(words(html)).toContain('2026-11-22 root 无价格 → $0.04 / 次');
+  // The oldest waits behind a button that counts all.
+  expect(words(html)).not.toContain('2026-11-21');
+  expect(words(html)).toContain('显示全部 4 条');
+  expect(words(html)).toMatch(/east\s+0\.31 s/);
+  expect(html).toContain('href="/channel/edit/21"');
+  expect(html).not.toContain('silent');
+  expect(html).not.toContain('the rest');
+  const empty = shown({ changes: [], series: [] });
+  expect(words(empty)).toContain('价格没有修改过。');
+  expect(words(empty)).not.toContain('首字时间，7 天');
+  vi.useRealTimers();
+});
+
 test('a name with a slash and a space has a page of its own, an unknown one says so', async () => {
   expect(await page(0)).toContain('href="/pricing/vendor%2Fodd%20name"');
   expect(words(await page(0, '/pricing/vendor%2Fodd%20name'))).toContain('1.00 2.00');

@@ -55,8 +55,11 @@ export const ratioRows: readonly CommandRow[] = [
     name: 'ratios history',
     zh: '倍率修改历史',
     en: 'changes of the price tables',
-    flags: [{ flag: '--limit <n>', zh: '条数（默认 20）', en: 'rows (default 20)' }],
-    examples: ['ratios history', 'ratios history --limit 100 --json'],
+    flags: [
+      { flag: '--limit <n>', zh: '条数（默认 20）', en: 'rows (default 20)' },
+      { flag: '--model <name>', zh: '一个模型每次修改前后的价格', en: 'what one model cost, change by change' },
+    ],
+    examples: ['ratios history', 'ratios history --model gpt-4o', 'ratios history --limit 100 --json'],
     load: async () => (await import('./versions.ts')).history,
   },
   {

@@ -32,7 +32,7 @@ const showChanges = (context: Context, changes: readonly Change[]) =>
     (row) => `${row.key}.${row.name}`,
   );
 
-export const history = listOf('ratio.history', {
+const versions = listOf('ratio.history', {
   columns: () => ({
     version: 'id',
     time: 'created_time',
@@ -47,6 +47,26 @@ export const history = listOf('ratio.history', {
   }),
   limit: 20,
 });
+
+type Prices = OutputOf<EndpointOf<'ratio.model_history'>>[number]['after'];
+const priceText = ({ input, output, per_call: call }: Prices): string =>
+  call !== null ? `$${call} a call` : input === null ? '-' : `$${input} / $${output}`;
+
+const ofModel = listOf('ratio.model_history', {
+  columns: () => ({
+    version: 'id',
+    time: 'created_time',
+    by: 'actor',
+    reason: 'reason',
+    before: ({ before }) => priceText(before),
+    after: ({ after }) => priceText(after),
+  }),
+  input: ({ model }) => ({ model: text(model) ?? '' }),
+  limit: 20,
+});
+
+export const history: CommandRun = (context, flags, ...given) =>
+  (text(flags.model) === undefined ? versions : ofModel)(context, flags, ...given);
 
 export const diff: CommandRun = async (context, _flags, version) =>
   showChanges(context, await (await context.client()).call('ratio.changes', { id: idOf(version, 'version') }));

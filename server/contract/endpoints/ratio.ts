@@ -23,6 +23,8 @@ const modelPrices = z.record(
 const maxNames = 2000;
 const names = z.array(z.string().check(z.minLength(1), z.maxLength(256))).check(z.minLength(1), z.maxLength(maxNames));
 const proposalSource = z.enum(['shipped', 'list']);
+/** Dollars per million tokens or per call, without a group's ratio. */
+const prices = { input: dollars, output: dollars, cached: dollars, per_call: dollars };
 const facts = {
   model: z.string(),
   maker: z.nullable(z.object({ zh: z.string(), en: z.string() })),
@@ -31,11 +33,7 @@ const facts = {
   takes: z.array(z.string()),
   /** Day on which its maker takes it away; absent = none is known. */
   retired: z.optional(z.string()),
-  /** Dollars per million tokens or per call, without a group's ratio. */
-  input: dollars,
-  output: dollars,
-  cached: dollars,
-  per_call: dollars,
+  ...prices,
 };
 
 export const ratioEndpoints = [
@@ -101,6 +99,26 @@ export const ratioEndpoints = [
     input: z.object({ p: number, page_size: number }),
     output: page(priceVersionShape),
     summary: { zh: '倍率修改历史', en: 'Changes of the price tables' },
+  }),
+  endpoint({
+    id: 'ratio.model_history',
+    method: 'GET',
+    path: '/api/ratio/models/history',
+    access: 'admin',
+    input: z.object({ model: z.string().check(z.minLength(1), z.maxLength(256)) }),
+    /** Newest first, among the last hundred changes of price tables; `id` is that of the version. */
+    output: z.array(
+      z.object({
+        id: z.int(),
+        created_time: z.int(),
+        actor: z.string(),
+        /** set, reset, sync, rollback <id> */
+        reason: z.string(),
+        before: z.object(prices),
+        after: z.object(prices),
+      }),
+    ),
+    summary: { zh: '一个模型的价格变化', en: 'What one model cost before and after each change' },
   }),
   endpoint({
     id: 'ratio.changes',

@@ -45,7 +45,10 @@ const hashOf = (entry: AuditEntry, previousHash: string): string =>
     )
     .digest('hex');
 
-function view({ id, at, actor_id, actor, ip, action, target, detail, hash, changes: text }: AuditRow): AuditView {
+/** As it is kept: what the call is called depends on the reader. */
+export type AuditRecord = Omit<AuditView, 'action_label'>;
+
+function view({ id, at, actor_id, actor, ip, action, target, detail, hash, changes: text }: AuditRow): AuditRecord {
   const found = changesIn(text);
   const { changes, left } = found;
   return {
@@ -69,7 +72,7 @@ export function createAudit(deps: { readonly database: Database; readonly now: (
         changes: details.changes === undefined ? '' : changesText(details.changes),
       }),
     /** @throws AppError not_found */
-    async find(id: number): Promise<AuditView> {
+    async find(id: number): Promise<AuditRecord> {
       const row = await repository.find(id);
       if (row === undefined) throw new AppError('not_found', { what: `audit ${id}` });
       return view(row);

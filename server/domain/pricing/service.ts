@@ -1,4 +1,5 @@
 /** Price maps over time: what changed, going back, proposals of others, and what a change would have meant. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Database } from '../../../db/open.ts';
 import { createPriceVersionsRepository, type PriceVersionRow } from '../../../db/repositories/price-versions.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -166,6 +167,17 @@ export type PricingService = ReturnType<typeof createPricing>;
 /** Changes that the history names by themselves. */
 const maxNamed = 3;
 
+/** Among so many changes of price tables those of one model are looked for. */
+const maxSearched = 100;
+
+/** What a price map has of one name, as JSON; undefined = nothing. */
+function entryIn(text: string, name: string): string | undefined {
+  // Most maps do not mention it, and are not worth parsing.
+  if (!text.includes(JSON.stringify(name))) return undefined;
+  const value = recordOf(JSON.parse(text))[name];
+  return value === undefined ? undefined : JSON.stringify(value);
+}
+
 /** Texts of a version; null = the default was in force. */
 type Texts = Readonly<Record<string, string | null>>;
 
@@ -266,6 +278,36 @@ export function createPricing(deps: {
         };
       });
       return { items, page, page_size: size, total };
+    },
+    /** What one model cost before and after each change of its price, the newest first. */
+    async modelHistory(model: string) {
+      const { rows } = await repository.page(0, maxSearched);
+      const dollars = (entries: ReadonlyMap<string, string | undefined>) =>
+        dollarsOf(
+          compilePriceTables((key) => {
+            if (!entries.has(key)) return options.text(key);
+            const entry = entries.get(key);
+            return entry === undefined ? '{}' : `{${JSON.stringify(model)}:${entry}}`;
+          }, options.now()),
+          model,
+        );
+      let after: ReadonlyMap<string, string | undefined> = new Map(
+        modelMaps.map((key) => [key, entryIn(options.text(key), model)]),
+      );
+      const found = [];
+      for (const { id, at, actor, reason, options: text } of rows) {
+        const texts = JSON.parse(text) as Texts;
+        const before = new Map(after);
+        for (const key of modelMaps) if (key in texts) before.set(key, entryIn(textOf(key, texts[key]), model));
+        if (modelMaps.some((key) => before.get(key) !== after.get(key))) {
+          const [was, became] = [dollars(before), dollars(after)];
+          // A ratio that a price per call stands over changes nothing of what is paid.
+          if (!isDeepStrictEqual(was, became))
+            found.push({ id, created_time: at, actor, reason, before: was, after: became });
+        }
+        after = before;
+      }
+      return found;
     },
     /** What the change before which this version was kept did. @throws AppError not_found */
     async changes(id: number): Promise<PriceChange[]> {

@@ -1,8 +1,12 @@
 /** The audit trail, for the super administrator. */
 import type { Services } from '../../app/services.ts';
-import type { AuditChange } from '../../contract/entities.ts';
+import { endpointById } from '../../contract/endpoints/index.ts';
+import type { AuditChange, AuditView } from '../../contract/entities.ts';
+import type { Language } from '../../contract/enum.ts';
 import { AppError } from '../../contract/errors.ts';
+import { textIn } from '../../contract/language.ts';
 import { undone } from '../../domain/audit/changes.ts';
+import type { AuditRecord } from '../../domain/audit/service.ts';
 import { readThings } from '../audited-things.ts';
 import type { Actor } from '../call.ts';
 import { keyOwnerOf } from './channel.ts';
@@ -10,13 +14,21 @@ import type { HandlersOf } from './handlers-of.ts';
 
 const pageSize = (size: number | undefined): number => Math.min(100, size === undefined || size <= 0 ? 10 : size);
 
+/** With what was done in the reader's words. */
+function labelled(record: AuditRecord, language: Language): AuditView {
+  const row = endpointById(record.action);
+  return { ...record, action_label: row === undefined ? record.action : textIn(row.summary, language) };
+}
+
 export const auditHandlers: HandlersOf<'audit.list' | 'audit.get' | 'audit.undo' | 'audit.verify'> = {
-  'audit.list': ({ services, input: { p, page_size: size, action, actor, target, from, to } }) =>
-    services.audit.page(Math.max(1, p ?? 1), pageSize(size), {
+  async 'audit.list'({ services, input: { p, page_size: size, action, actor, target, from, to }, meta }) {
+    const found = await services.audit.page(Math.max(1, p ?? 1), pageSize(size), {
       ...{ action: action || undefined, actor: actor || undefined, target: target || undefined },
       ...{ from: from || undefined, to: to || undefined },
-    }),
-  'audit.get': ({ services, input }) => services.audit.find(input.id),
+    });
+    return { ...found, items: found.items.map((record) => labelled(record, meta.language)) };
+  },
+  'audit.get': async ({ services, input, meta }) => labelled(await services.audit.find(input.id), meta.language),
   async 'audit.undo'({ services, actor, input }) {
     const { changes, undoable } = await services.audit.find(input.id);
     if (!undoable) throw new AppError('audit_not_undoable', { id: input.id });

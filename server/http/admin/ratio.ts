@@ -4,6 +4,7 @@ import { firstPage, pageSize } from './page.ts';
 
 export const ratioHandlers: HandlersOf<
   | 'ratio.history'
+  | 'ratio.model_history'
   | 'ratio.changes'
   | 'ratio.unset'
   | 'ratio.rollback'
@@ -21,6 +22,7 @@ export const ratioHandlers: HandlersOf<
   'ratio.facts': async ({ services, input }) => services.models.details(input.models),
   'ratio.set': ({ services, actor, input }) => services.pricing.setModels(input.models, actor.role, actor.username),
   'ratio.history': ({ services, input }) => services.pricing.history(firstPage(input.p), pageSize(input.page_size)),
+  'ratio.model_history': ({ services, input }) => services.pricing.modelHistory(input.model),
   'ratio.changes': ({ services, input }) => services.pricing.changes(input.id),
   'ratio.unset': async ({ services }) => services.pricing.unset(await services.channels.enabledTypes()),
   'ratio.rollback': ({ services, actor, input }) =>

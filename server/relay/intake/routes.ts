@@ -1,7 +1,7 @@
 /** The relay's routes: which path means which dialect and operation. One row per path; the pipeline is the same for all. */
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { DialectRoute } from '../../protocols/definition.ts';
-import { allCodecs, commonProtocol } from '../../protocols/registry.ts';
+import { allCodecs, codecFor, commonProtocol } from '../../protocols/registry.ts';
 
 export type Operation =
   | 'chat'
@@ -64,6 +64,10 @@ export const relayRoutes: readonly RelayRoute[] = [
   row('/v1/audio/transcriptions', commonProtocol, 'transcriptions', { body: 'form', defaultModel: 'whisper-1' }),
   row('/v1/audio/translations', commonProtocol, 'translations', { body: 'form', defaultModel: 'whisper-1' }),
 ];
+
+/** Whose form a route has: the label of its dialect begins with the maker. */
+export const makerOf = ({ protocol }: Pick<RelayRoute, 'protocol'>): string =>
+  codecFor(protocol).definition.label.split(' ')[0] ?? protocol;
 
 /** Addresses under which SDKs for other hosts look for the same calls. */
 const spellings: readonly (readonly [prefix: string, plain: string])[] = [

@@ -34,6 +34,14 @@ function rowsOf(document: unknown): readonly Row[] {
   );
 }
 
+/** What the groups of calls are called, by their tags. */
+const titlesIn = (document: unknown): ReadonlyMap<string, string> =>
+  new Map(
+    (document as { readonly tags?: readonly { readonly name: string; readonly 'x-displayName'?: string }[] }).tags?.map(
+      (tag) => [tag.name, tag['x-displayName'] ?? tag.name],
+    ),
+  );
+
 interface Body {
   readonly schema?: unknown;
   readonly example?: unknown;
@@ -108,6 +116,7 @@ export function ApiDocsPage() {
   const needle = url.get('q').trim().toLowerCase();
   const rows = document === undefined ? [] : rowsOf(document);
   const found = rows.filter((row) => `${row.path} ${row.operationId} ${row.summary}`.toLowerCase().includes(needle));
+  const titles = document === undefined ? new Map<string, string>() : titlesIn(document);
   const groups = Map.groupBy(found, (row) => row.tags[0] ?? '');
   return (
     <>
@@ -115,7 +124,7 @@ export function ApiDocsPage() {
         <input
           type="search"
           data-key="/"
-          className="field w-52 max-sm:order-1 max-sm:basis-full"
+          className="field h-7 w-52 max-sm:order-1 max-sm:h-11 max-sm:basis-full"
           placeholder={t('apiDocs.search')}
           aria-label={t('apiDocs.search')}
           value={url.get('q')}
@@ -129,8 +138,10 @@ export function ApiDocsPage() {
       {document === undefined ? <Waiting /> : null}
       <div className="grid grid-cols-[minmax(0,1fr)] gap-4 px-5 pb-6">
         {[...groups].map(([name, inside]) => (
-          <section key={name} aria-label={name} className="rounded-3 border border-line">
-            <h2 className="border-b border-line px-4 py-2 font-mono font-semibold">{name}</h2>
+          <section key={name} aria-label={titles.get(name) ?? name} className="rounded-3 border border-line">
+            <h2 className="flex items-baseline gap-2 border-b border-line px-4 py-2 font-semibold">
+              {titles.get(name) ?? name} <span className="font-normal text-ink-3">{inside.length}</span>
+            </h2>
             {inside.map((row) => (
               <Call key={row.operationId} row={row} />
             ))}

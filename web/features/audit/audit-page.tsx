@@ -11,10 +11,11 @@ import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
 import { useNarrow } from '../../lib/narrow.ts';
 import { useList, useOptionalRead } from '../../lib/read.ts';
 import { useUrl } from '../../lib/url.ts';
-import { changeText } from './change-words.ts';
+import { changeText, targetText } from './change-words.ts';
 import { EntrySheet } from './entry-sheet.tsx';
 
 /** What the ids of calls begin with. */
@@ -42,14 +43,14 @@ export function AuditPage() {
   const [actor, target] = [url.get('by'), url.get('target')];
   const filter = { action: area === undefined ? '' : `${area}.`, actor, target, from: range.from, to: range.to };
   const list = useList({
-    queryKey: ['audit', page, size, filter],
+    queryKey: ['audit', currentLanguage(), page, size, filter],
     queryFn: () => call('audit.list', { p: page, page_size: size, ...filter }),
   });
   const rows = list.data?.items ?? [];
   const openId = Number(url.get('open')) || 0;
   const here = rows.find(({ id }) => id === openId);
   const other = useOptionalRead({
-    queryKey: ['audit', openId],
+    queryKey: ['audit', currentLanguage(), openId],
     queryFn: () => call('audit.get', { id: openId }),
     enabled: openId > 0 && list.data !== undefined && here === undefined,
   }).data;
@@ -67,7 +68,7 @@ export function AuditPage() {
       header: t('audit.action'),
       key: true,
       lead: true,
-      cell: (row) => <code className="font-mono text-[12px]">{row.action}</code>,
+      cell: (row) => <span title={row.action}>{row.action_label}</span>,
     },
     {
       id: 'target',
@@ -75,7 +76,7 @@ export function AuditPage() {
       key: true,
       cell: (row) => (
         <span className="row-name" title={row.target}>
-          {row.target}
+          {targetText(t, row)}
         </span>
       ),
     },
@@ -83,14 +84,10 @@ export function AuditPage() {
       id: 'changes',
       header: t('audit.changes'),
       key: true,
-      cell: ({ target, changes: [first, ...more], changes_left: left }) =>
-        first === undefined ? (
-          narrow ? null : (
-            <span className="text-ink-3">–</span>
-          )
-        ) : (
-          <span className="row-name" title={changeText(t, first, target)}>
-            {changeText(t, first, target)}
+      cell: ({ action, target, changes: [first, ...more], changes_left: left }) =>
+        first === undefined ? null : (
+          <span className="row-name" title={changeText(t, first, { action, target })}>
+            {changeText(t, first, { action, target })}
             {more.length + left === 0 ? null : <span className="text-ink-3">{` +${more.length + left}`}</span>}
           </span>
         ),

@@ -1,7 +1,7 @@
 /** Before and after, a line for each thing that changed. */
 import { useTranslation } from 'react-i18next';
 import type { AuditChange } from '../../../server/contract/entities.ts';
-import { listChange, placeOf, shownValue } from './change-words.ts';
+import { listChange, placeOf, valueText } from './change-words.ts';
 
 const value = 'inline-block min-w-0 rounded-2 px-1.5 py-0.5 font-mono text-[12px] break-all whitespace-pre-wrap';
 
@@ -32,11 +32,11 @@ function Values({ change }: { readonly change: AuditChange }) {
     );
   return (
     <p className="flex flex-wrap items-baseline gap-1">
-      <del className={`${value} bg-danger-soft no-underline`}>{shownValue(t, change.before, change.member)}</del>
+      <del className={`${value} bg-danger-soft no-underline`}>{valueText(t, change, change.before)}</del>
       <span className="text-ink-3" aria-hidden="true">
         →
       </span>
-      <ins className={`${value} bg-success-soft no-underline`}>{shownValue(t, change.after, change.member)}</ins>
+      <ins className={`${value} bg-success-soft no-underline`}>{valueText(t, change, change.after)}</ins>
     </p>
   );
 }

@@ -1,13 +1,28 @@
 /** What a change of the audit trail is called, and its values as people read them. */
 import type { TFunction } from 'i18next';
-import type { AuditChange } from '../../../server/contract/entities.ts';
+import type { AuditChange, AuditView } from '../../../server/contract/entities.ts';
+import { textIn } from '../../../server/contract/language.ts';
+import { isOptionKey, optionRow } from '../../../server/contract/options.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
 
 /** Longer values are read when the row is opened. */
 const longest = 80;
 
+/** An option is called as the settings call it. */
+const optionText = (key: string): string => (isOptionKey(key) ? textIn(optionRow(key).label, currentLanguage()) : key);
+
+const numbered = ['channel', 'virtual_model', 'user'] as const;
+
+/** What it was done to: an option by its label, a thing that is known by its number alone with what it is. */
+export function targetText(t: TFunction, { action, target }: Pick<AuditView, 'action' | 'target'>): string {
+  if (action.startsWith('option.')) return optionText(target);
+  const kind = numbered.find((one) => action.startsWith(`${one}.`));
+  return kind !== undefined && /^\d+$/.test(target) ? t(`audit.kind.${kind}`, { id: target }) : target;
+}
+
 /** @param whose the thing's own name, where the reader has to know which of several it is. */
 export function placeOf(t: TFunction, { kind, id, field, member }: AuditChange, whose = true): string {
-  const thing = kind === 'option' ? id : whose ? t(`audit.kind.${kind}`, { id }) : '';
+  const thing = kind === 'option' ? optionText(id) : whose ? t(`audit.kind.${kind}`, { id }) : '';
   return [thing, ...(kind === 'option' ? [] : [field]), ...(member === null ? [] : [member])]
     .filter((part) => part !== '')
     .join(' · ');
@@ -39,11 +54,18 @@ export function shownValue(t: TFunction, value: string | null, member: string | 
   return member !== null && /^".*"$/s.test(value) ? String(JSON.parse(value)) : value;
 }
 
+/** Whether a switch is on is said in words. */
+export function valueText(t: TFunction, { kind, id, member }: AuditChange, value: string | null): string {
+  const isSwitch = kind === 'option' && isOptionKey(id) && optionRow(id).kind.name === 'switch';
+  if (isSwitch && (value === 'true' || value === 'false')) return t(value === 'true' ? 'settings.on' : 'settings.off');
+  return shownValue(t, value, member);
+}
+
 /** A change in one line: what it is of, unless that is what the row names anyway, and its values where these are short. */
-export function changeText(t: TFunction, change: AuditChange, target: string): string {
+export function changeText(t: TFunction, change: AuditChange, entry: Pick<AuditView, 'action' | 'target'>): string {
   const place = placeOf(t, change);
-  const said = place === target ? '' : place;
+  const said = place === targetText(t, entry) ? '' : placeOf(t, change, change.id !== entry.target);
   if (change.hidden || listChange(change) !== null) return said || place;
-  const values = [change.before, change.after].map((value) => shownValue(t, value, change.member)).join(' → ');
+  const values = [change.before, change.after].map((value) => valueText(t, change, value)).join(' → ');
   return values.length > longest ? said || place : said === '' ? values : `${said}: ${values}`;
 }

@@ -7,6 +7,7 @@ import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { dateTime } from '../../lib/format.ts';
 import { ChangeList } from './change-list.tsx';
+import { targetText } from './change-words.ts';
 
 export interface EntrySheetProps {
   readonly entry: AuditView;
@@ -37,7 +38,7 @@ export function EntrySheet({ entry, onClose, onUndone }: EntrySheetProps) {
   };
   return (
     <Sheet
-      title={`#${id} ${entry.action}`}
+      title={`#${id} ${entry.action_label}`}
       onClose={onClose}
       footer={
         undoable ? (
@@ -51,11 +52,14 @@ export function EntrySheet({ entry, onClose, onUndone }: EntrySheetProps) {
         <Line name={t('audit.when')}>{dateTime(entry.created_at)}</Line>
         <Line name={t('audit.who')}>{entry.actor}</Line>
         <Line name={t('audit.from')}>{entry.ip === 'local' || entry.ip === '' ? t('audit.local') : entry.ip}</Line>
-        {entry.target === '' ? null : <Line name={t('audit.target')}>{entry.target}</Line>}
+        {entry.target === '' ? null : <Line name={t('audit.target')}>{targetText(t, entry)}</Line>}
+        <Line name={t('audit.call')}>
+          <code className="font-mono text-[12px]">{entry.action}</code>
+        </Line>
       </dl>
       {changes.length === 0 ? (
         <>
-          <h3 className="mt-5 mb-2 font-medium">{t('audit.call')}</h3>
+          <h3 className="mt-5 mb-2 font-medium">{t('audit.fields')}</h3>
           <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1 font-mono text-[12px]">
             {detailOf(entry.detail).map(([name, value]) => (
               <Line key={name} name={name}>

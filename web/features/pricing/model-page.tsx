@@ -27,8 +27,10 @@ import { grouped, percentText } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useMoney } from '../../lib/money.ts';
 import { useUser } from '../../lib/session.ts';
+import { ChannelLatency } from './channel-latency.tsx';
 import { modalityText } from './model-columns.tsx';
 import { type ModelView, marginOf } from './model-rows.ts';
+import { PriceChanges } from './price-changes.tsx';
 import { factorsIn } from './price-rows.ts';
 import type { Models } from './use-models.ts';
 
@@ -287,6 +289,7 @@ export function ModelPage({ model, models }: ModelPageProps) {
         </Card>
         <Card title={t('pricing.prices')} flush>
           <GroupPrices view={view} models={models} />
+          {admin === null ? null : <PriceChanges model={model} />}
         </Card>
         <div className="min-w-0 md:col-span-2">
           <CallExample title={t('pricing.call')} model={model} />
@@ -295,6 +298,9 @@ export function ModelPage({ model, models }: ModelPageProps) {
           <>
             <div className="md:col-span-2">
               <Use view={{ ...view, admin }} />
+            </div>
+            <div className="min-w-0 empty:hidden md:col-span-2">
+              <ChannelLatency model={model} />
             </div>
             <div className="min-w-0 md:col-span-2">
               <Channels view={{ ...view, admin }} />
