@@ -28,7 +28,7 @@ test('a rule reads as one sentence, names who is told, and shows what it would h
   expect(page.text()).toContain('的尝试失败（至少 ');
   expect(page.text()).toContain('mail、slack');
   expect(page.text()).not.toContain('52.0% of 200 attempts');
-  expect(page.text()).toContain(i18next.t('alertRules.notKept'));
+  expect(page.text()).toContain(i18next.t('alertRules.quietNow'));
   await page.press(i18next.t('alertRules.all', { count: 5 }));
   expect(page.text()).toContain('52.0% of 200 attempts');
 });

@@ -36,6 +36,8 @@ export interface Page {
   /** The least role that sees it; a guest has not logged in. */
   readonly needs: typeof Role.guest | typeof Role.user | typeof Role.admin | typeof Role.root;
   readonly navigation?: Navigation;
+  /** Of a page that the menu does not have: the one it belongs to. */
+  readonly within?: ConsolePage;
   /** The chapter of the documentation about it; absent = its first page. */
   readonly docs?: string;
 }
@@ -252,6 +254,7 @@ export const pages: readonly Page[] = [
     load: async () => (await import('../features/nodes/nodes-page.tsx')).NodesPage,
     needs: Role.admin,
     docs: 'several-machines',
+    within: '/setting',
     navigation: {
       icon: 'node',
       label: 'nodes.title',
@@ -265,6 +268,7 @@ export const pages: readonly Page[] = [
     load: async () => (await import('../features/alerts/rules-page.tsx')).AlertRulesPage,
     needs: Role.admin,
     docs: 'monitoring',
+    within: '/setting',
   },
   {
     path: '/audit',
@@ -299,6 +303,7 @@ export const pages: readonly Page[] = [
     load: async () => (await import('../features/invoices/invoice-page.tsx')).InvoicePage,
     needs: Role.user,
     docs: 'users',
+    within: '/topup',
   },
   {
     path: '/personal',

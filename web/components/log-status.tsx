@@ -21,6 +21,8 @@ export function LogStatusMark({ log, t }: { readonly log: Log; readonly t: TFunc
   const words =
     status === 'event'
       ? t(`logs.t${log.type as 0 | 1 | 3 | 4}`)
-      : `${(status === 'refused' || status === 'failed') && code !== '' ? `${code} ` : ''}${t(`logs.status.${status}`)}`;
+      : (status === 'refused' || status === 'failed') && code !== ''
+        ? `${code} ${t(`logs.status.${status}`).toLowerCase()}`
+        : t(`logs.status.${status}`);
   return <span className={`${classes[status]} text-[12px]`}>{words}</span>;
 }

@@ -27,6 +27,12 @@ export const useLevels = (enabled = true) =>
     refetchInterval: 60_000,
   });
 
+/** Those that answer; all of them where none does. */
+export function answering(models: readonly string[], levels: Levels): readonly string[] {
+  const found = models.filter((name) => levels[name] !== 'bad');
+  return found.length === 0 ? models : found;
+}
+
 export function ModelLevel({ level }: { readonly level: Level }) {
   const { t } = useTranslation();
   return <span className={classes[level]}>{t(`site.level_${level}`)}</span>;

@@ -31,7 +31,7 @@ export function PageHead({
         {count === undefined ? null : <span className="text-ink-3">{count}</span>}
       </div>
       {/* On a phone each of them takes the remaining width. */}
-      <div className="ml-auto flex flex-wrap items-center justify-end gap-2 max-sm:contents">{children}</div>
+      <div className="ml-auto flex grow flex-wrap items-center justify-end gap-2 max-sm:contents">{children}</div>
     </div>
   );
 }

@@ -15,7 +15,7 @@ export interface TrafficBar {
 }
 
 const colors: Readonly<Record<PeriodLevel, string>> = {
-  none: 'var(--bg-press)',
+  none: 'var(--line-button)',
   good: 'var(--success-solid)',
   slow: 'var(--warning-solid)',
   poor: 'var(--warning-solid)',

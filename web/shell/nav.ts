@@ -14,6 +14,14 @@ export const navGroups = ['nav.use', 'nav.console', 'nav.admin', 'nav.personal']
 /** The chapter of the documentation about the page at this address. */
 export const chapterAt = (path: string): string | undefined => pageAt(path, true)?.docs;
 
+/** The place of the menu that an address belongs to. */
+export function placeAt(path: string, items: readonly NavItem[]): NavItem | undefined {
+  const within = pageAt(path, true)?.within;
+  return (
+    items.find(({ to }) => path === to || path.startsWith(`${to}/`)) ?? items.find(({ to }) => to === within)
+  );
+}
+
 export const navItems = (user: User | null, status: Status | undefined): readonly NavItem[] =>
   user === null
     ? []

@@ -8,7 +8,7 @@ import { Icon, type IconName } from '../components/icon.tsx';
 import { fileAddress } from '../lib/base-path.ts';
 import { chatLinks, docsFor, type Status } from '../lib/status.ts';
 import { AccountMenu, type AccountMenuProps } from './account-menu.tsx';
-import { chapterAt, navGroups, navItems } from './nav.ts';
+import { chapterAt, navGroups, navItems, placeAt } from './nav.ts';
 import { useWarnings } from './warnings.ts';
 
 interface ItemProps {
@@ -17,13 +17,15 @@ interface ItemProps {
   readonly label: string;
   readonly collapsed: boolean;
   readonly onGo: () => void;
+  /** A page that the menu does not have belongs to it. */
+  readonly holds?: boolean;
   readonly count?: number | undefined;
   readonly countLabel?: string;
 }
 
-function Item({ to, icon, label, collapsed, onGo, count, countLabel }: ItemProps) {
+function Item({ to, icon, label, collapsed, onGo, holds = false, count, countLabel }: ItemProps) {
   const [path] = useLocation();
-  const current = path === to || (to !== '/' && path.startsWith(`${to}/`));
+  const current = holds || path === to || (to !== '/' && path.startsWith(`${to}/`));
   return (
     <Link
       href={to}
@@ -85,6 +87,7 @@ export function Sidebar({ user, status, collapsed, onFold, onGo, onLogout }: Sid
   const trouble = useWarnings(user);
   const items = navItems(user, status);
   const [path] = useLocation();
+  const here = placeAt(path, items);
   const docs = docsFor(user, status, chapterAt(path));
   const chats = chatLinks(status);
   const unreadable = chats === null;
@@ -115,6 +118,7 @@ export function Sidebar({ user, status, collapsed, onFold, onGo, onLogout }: Sid
                   key={to}
                   {...{ to, icon, collapsed, onGo }}
                   label={t(label)}
+                  holds={to === here?.to}
                   count={to === '/channel' ? trouble : undefined}
                   countLabel={t('nav.autoDisabled')}
                 />

@@ -7,7 +7,7 @@ import { Icon } from '../components/icon.tsx';
 import { isAdmin } from '../lib/session.ts';
 import type { Status } from '../lib/status.ts';
 import { toggleTheme, useDark } from '../lib/theme.ts';
-import { navItems } from './nav.ts';
+import { navItems, placeAt } from './nav.ts';
 import { NewYear } from './new-year.tsx';
 import { NoticeButton } from './notice.tsx';
 import { StorageWarning } from './storage-warning.tsx';
@@ -51,7 +51,7 @@ export function TopBar({ user, status, withSidebar, menuOpen, onMenu, onSearch, 
   const { t } = useTranslation();
   const [path] = useLocation();
   const dark = useDark();
-  const here = navItems(user, status).find(({ to }) => path === to || path.startsWith(`${to}/`));
+  const here = placeAt(path, navItems(user, status));
   return (
     <header className="flex h-12 flex-none items-center gap-2 border-b border-line px-5 max-sm:px-3">
       {withSidebar ? <MenuButton open={menuOpen} onMenu={onMenu} /> : <Brand status={status} />}

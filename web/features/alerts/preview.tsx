@@ -17,8 +17,8 @@ export interface PreviewProps {
 
 /** So that the column is about as high as the rule beside it. */
 const shown = 1;
-/** Longer texts may not fit their two lines. */
-const uncut = 85;
+/** Longer texts may not fit their line. */
+const uncut = 40;
 
 /** How often, on each of the seven days; the height of a bar has four steps. */
 function Days({ counts }: { readonly counts: readonly number[] }) {
@@ -88,9 +88,25 @@ export function Preview({ rule, tried }: PreviewProps) {
   return (
     <section aria-label={`${t('alertRules.preview')}: ${rule.label}`} className={box}>
       <div className="flex items-end justify-between gap-3">
-        <p role="status" className={`font-medium ${count === 0 ? '' : 'text-ink-1'}`}>
+        <p
+          role="status"
+          title={coarse > 0 ? t('alertRules.coarse', { time: minuteTime(coarse) }) : undefined}
+          className={`font-medium ${count === 0 ? '' : 'text-ink-1'}`}
+        >
           {words}
         </p>
+        {alerts.length <= shown && alerts.every(({ text }) => text.length <= uncut) ? null : (
+          <button
+            type="button"
+            className="ml-auto text-accent-text underline"
+            aria-expanded={all}
+            onClick={() => setAll(!all)}
+          >
+            {t(all ? 'alertRules.fewer' : alerts.length === 1 ? 'alertRules.whole' : 'alertRules.all', {
+              count: alerts.length,
+            })}
+          </button>
+        )}
         {past === 'now' ? null : <Days counts={data.days} />}
       </div>
       {alerts.length === 0 ? null : (
@@ -98,7 +114,7 @@ export function Preview({ rule, tried }: PreviewProps) {
           {(all ? alerts : alerts.slice(0, shown)).map(({ at, subject, text }) => (
             <li
               key={`${at} ${subject}`}
-              className={`mt-1 border-t border-line pt-1 break-words ${all ? '' : 'line-clamp-2'}`}
+              className={`mt-1 border-t border-line pt-1 break-words ${all ? '' : 'line-clamp-1'}`}
             >
               {past === 'now' ? null : (
                 <>
@@ -110,20 +126,7 @@ export function Preview({ rule, tried }: PreviewProps) {
           ))}
         </ul>
       )}
-      {alerts.length <= shown && alerts.every(({ text }) => text.length <= uncut) ? null : (
-        <button
-          type="button"
-          className="min-h-6 text-accent-text underline"
-          aria-expanded={all}
-          onClick={() => setAll(!all)}
-        >
-          {t(all ? 'alertRules.fewer' : alerts.length === 1 ? 'alertRules.whole' : 'alertRules.all', {
-            count: alerts.length,
-          })}
-        </button>
-      )}
-      {coarse > 0 ? <p className="text-ink-3">{t('alertRules.coarse', { time: minuteTime(coarse) })}</p> : null}
-      {past === 'now' ? <p className="text-ink-3">{t('alertRules.notKept')}</p> : null}
+      {coarse > 0 && all ? <p className="text-ink-3">{t('alertRules.coarse', { time: minuteTime(coarse) })}</p> : null}
     </section>
   );
 }

@@ -1,6 +1,7 @@
 /** What most channels leave as it is. */
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Icon } from '../../components/icon.tsx';
 import { AdvancedFields } from './advanced-fields.tsx';
 import type { ChannelForm, ChannelType } from './channel-form.ts';
 import { GroupField } from './group-field.tsx';
@@ -24,7 +25,10 @@ export function ChannelAdvanced({ form, provider, groups, onChange }: ChannelAdv
         aria-expanded={open}
         onClick={() => setOpen(!open)}
       >
-        {open ? '▾' : '▸'} {t('channels.advanced')}
+        <span className={open ? '' : '-rotate-90'}>
+          <Icon name="down" />
+        </span>
+        {t('channels.advanced')}
       </button>
       {open ? <AdvancedFields form={form} provider={provider} onChange={onChange} /> : null}
     </>

@@ -30,6 +30,12 @@ const nowDays = 3;
 /** Requests per minute; below, a tenth is worth saying. */
 const slowRate = 10;
 
+/** All of a column to the cent; what is less than one says so. */
+const centsText = (quota: number, money: Money): string => {
+  const text = money(quota, 'cents');
+  return quota > 0 && text === money(0, 'cents') ? '< $0.01' : text;
+};
+
 /** A longer forecast says nothing. */
 const maxDays = 365;
 const daysText = (days: number, t: TFunction): string =>
@@ -98,7 +104,7 @@ export function channelColumns({
       header: t('channels.type'),
       sort: (row) => typeName(row.type),
       cell: (row) => (
-        <span className="inline-flex h-5 items-center gap-1.5 rounded-1 border border-line-strong px-1.5 text-[11px] font-medium text-ink-2">
+        <span className="inline-flex h-5 items-center gap-1.5 rounded-1 border align-[1px] border-line-strong px-1.5 text-[11px] font-medium text-ink-2">
           <span
             className="grid size-3 place-items-center rounded-[2px] text-[8px] leading-none font-bold text-white"
             style={{ background: channelColor(row.type) }}
@@ -165,7 +171,8 @@ export function channelColumns({
         const charged = traffic.get(row.id)?.charged_today ?? 0;
         return charged === 0 ? null : (
           <>
-            {money(charged)} <span className="ml-1 text-ink-3 sm:hidden">{t('channels.todayShort')}</span>
+            <span title={money(charged)}>{centsText(charged, money)}</span>{' '}
+            <span className="ml-1 text-ink-3 sm:hidden">{t('channels.todayShort')}</span>
           </>
         );
       },
@@ -184,7 +191,7 @@ export function channelColumns({
         return (
           <button
             type="button"
-            className={`min-h-6 underline decoration-dotted underline-offset-2 ${days === null ? 'text-ink-2' : daysClass(days)}`}
+            className={`min-h-6 ${days === null && !known ? '' : 'underline decoration-dotted underline-offset-2'} ${days === null ? 'text-ink-2' : daysClass(days)}`}
             title={t('channels.balanceAsk', { balance })}
             aria-label={t('channels.balanceOf', { name: row.name, balance, lasts })}
             onClick={() => actions.balance(row)}

@@ -91,7 +91,7 @@ export function ChannelDrawer({ channel, types, state, onTest, onClose, onSaved 
         <>
           {channel === null ? null : (
             <button type="button" className="button mr-auto" onClick={() => leave(() => onTest(channel))}>
-              {t('channels.test')}
+              {t('channels.testModels', { count: channel.models.split(',').length })}
             </button>
           )}
           <FormFooter

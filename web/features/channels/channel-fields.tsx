@@ -53,7 +53,7 @@ function KeyFields({ form, channel, provider, onChange: change }: ChannelFieldsP
                 className="field bg-sunken font-mono text-ink-2"
                 value={channel?.key_hint ?? ''}
               />
-              <button type="button" className="button h-8 max-sm:h-11" onClick={() => setReplacing(true)}>
+              <button type="button" className="button h-8 max-sm:h-11!" onClick={() => setReplacing(true)}>
                 {t('channels.replaceKey')}
               </button>
             </span>

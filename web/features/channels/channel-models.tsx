@@ -66,7 +66,7 @@ export function ChannelModels({ value, common, ask, atOnce = false, onChange }: 
   const action = (words: string, onClick: () => void, more: { disabled?: boolean; danger?: boolean } = {}) => (
     <button
       type="button"
-      className={`min-h-6 hover:underline disabled:opacity-60 max-sm:min-h-9 ${more.danger ? 'ml-auto text-danger' : 'text-accent-text'}`}
+      className={`min-h-6 hover:underline disabled:opacity-60 max-sm:min-h-9 ${more.danger ? '-my-1 text-danger max-sm:-my-2.5' : 'text-accent-text'}`}
       disabled={more.disabled}
       onClick={onClick}
     >
@@ -75,12 +75,15 @@ export function ChannelModels({ value, common, ask, atOnce = false, onChange }: 
   );
   return (
     <div className="mb-4 grid gap-1">
-      <p className="text-[12px] leading-4 text-ink-3">
-        <label htmlFor={id} className="font-medium text-ink-2">
-          {t('channels.models')}
-        </label>
-        {names.length === 0 ? null : ` · ${names.length}`}
-      </p>
+      <div className="flex items-center justify-between gap-3 text-[12px] leading-4 text-ink-3">
+        <p>
+          <label htmlFor={id} className="font-medium text-ink-2">
+            {t('channels.models')}
+          </label>
+          {names.length === 0 ? null : ` · ${names.length}`}
+        </p>
+        {names.length === 0 ? null : action(t('channels.clearModels'), () => onChange(''), { danger: true })}
+      </div>
       <NameChips
         id={id}
         className="flex max-h-48 overflow-y-auto"
@@ -118,7 +121,6 @@ export function ChannelModels({ value, common, ask, atOnce = false, onChange }: 
         {related(common).length === 0
           ? null
           : action(t('channels.fillRelated'), () => onChange(related(common).join(',')))}
-        {names.length === 0 ? null : action(t('channels.clearModels'), () => onChange(''), { danger: true })}
       </div>
       <p role="status" className={failed === '' ? 'sr-only' : 'break-words text-danger'}>
         {failed === '' ? '' : t('app.named', { name: t('channels.listFailed'), value: failed })}

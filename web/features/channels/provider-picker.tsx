@@ -16,7 +16,7 @@ export interface ProviderPickerProps {
 }
 
 /** So many are offered before anything is typed: what most people look for. */
-const maxCommon = 12;
+const maxCommon = 24;
 
 const Mark = ({ type, name }: { readonly type: number; readonly name: string }) => (
   <span
@@ -105,10 +105,7 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
               className="menu-item border border-line hover:bg-hover max-sm:min-h-11"
               onClick={() => pick(type)}
             >
-              <Mark type={type.type} name={textIn(type, language)} />
-              <span className="truncate" title={textIn(type, language)}>
-                {textIn(type, language)}
-              </span>
+              <span className="min-w-0 py-1 leading-4 wrap-anywhere">{textIn(type, language)}</span>
             </button>
           </li>
         ))}

@@ -22,11 +22,18 @@ import {
 const Chart = lazy(async () => ({ default: (await import('./chart.tsx')).Chart }));
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+/** Two digits at least: 0.97, 12. */
+const rateText = (rate: number): string => (rate < 10 ? rate.toPrecision(2) : grouped(Math.round(rate)));
 const seconds = (ms: number | null): string => (ms === null ? '–' : secondsText(ms));
 const shareText = (share: number | null): string => (share === null ? '–' : percentText(share));
 
+/** The colours of the two lines of the last card. */
+const spreadColors = { p50: '--data-1', p95: '--data-2' } as const;
+
 interface CardProps {
   readonly label: string;
+  /** What its lines are, where there are several. */
+  readonly keys?: readonly (readonly [name: string, color: string])[];
   readonly value: string;
   readonly unit?: string;
   /** Its change, where more is neither good nor bad. */
@@ -47,10 +54,18 @@ const chartHeight = 56;
 
 function MetricCard(props: CardProps) {
   const { t } = useTranslation();
-  const { label, value, unit, change, className, note, then, starts, step, lines, onHover, onPick } = props;
+  const { label, keys, value, unit, change, className, note, then, starts, step, lines, onHover, onPick } = props;
   return (
     <div className="min-w-0 rounded-3 border border-line px-4 pt-3 pb-2 max-sm:px-3">
-      <dt className="text-[12px] text-ink-3">{label}</dt>
+      <dt className="flex flex-wrap items-center gap-x-2 text-[12px] text-ink-3">
+        {label}
+        {keys?.map(([name, color]) => (
+          <span key={name} className="inline-flex items-center gap-1">
+            <span aria-hidden="true" className="h-0.5 w-3 rounded-full" style={{ background: `var(${color})` }} />
+            {name}
+          </span>
+        ))}
+      </dt>
       <dd className="truncate text-[26px] leading-8 font-semibold max-sm:text-[20px]">
         {value}
         {unit === undefined ? null : (
@@ -143,7 +158,10 @@ export function Cards(props: CardsProps) {
     const of =
       (figure: (point: Sketch) => number | null, none: number | null) =>
       (points: Points): (number | null)[] =>
-        valuesOf(points, starts, figure, none);
+        // A point that is still filling would be drawn as a fall.
+        valuesOf(points, starts, figure, none).map((value, index) =>
+          starts.length > 2 && (starts[index] ?? 0) + step > Date.now() / 1000 ? null : value,
+        );
     const p50 = of((point) => point.first_token.p50, null);
     const p95 = of((point) => point.first_token.p95, null);
     return {
@@ -160,9 +178,12 @@ export function Cards(props: CardsProps) {
         drawn,
       ),
       errors: linesOf(of(errorRate, null), 'errors', '--data-4', drawn),
-      first: [...linesOf(p95, 'p95', '--data-2', drawn), { label: 'p50', values: p50(drawn.now), color: '--data-1' }],
+      first: [
+        ...linesOf(p95, 'p95', spreadColors.p95, drawn),
+        { label: 'p50', values: p50(drawn.now), color: spreadColors.p50 },
+      ],
     };
-  }, [period, starts, traffic, earlier, compare]);
+  }, [period, starts, step, traffic, earlier, compare]);
   const at = hover === null ? undefined : steps[hover];
   const point = at === undefined ? undefined : traffic?.series[0]?.points.find((one) => one.at === at);
   /** Under the pointer, else what is said of the whole. */
@@ -233,7 +254,7 @@ export function Cards(props: CardsProps) {
                 // Seldom asked is not asked so many times a minute.
                 ...(total.requests < minutes / 10
                   ? []
-                  : [t('dashboard.perMinute', { rpm: (total.requests / minutes).toPrecision(3) })]),
+                  : [t('dashboard.perMinute', { rpm: rateText(total.requests / minutes) })]),
                 t('dashboard.tokenSum', { tokens: compact.format(total.tokens_in + total.tokens_out) }),
               ].join(' · '),
         )}
@@ -260,6 +281,7 @@ export function Cards(props: CardsProps) {
       <MetricCard
         {...quiet}
         label={t('dashboard.first')}
+        keys={Object.entries(spreadColors)}
         value={`${seconds(total?.first_token.p50 ?? null)} / ${seconds(total?.first_token.p95 ?? null)}`}
         unit="s"
         change={slower === null ? null : `${signed(slower, 2)} s`}

@@ -39,8 +39,18 @@ export interface ChartProps {
 const tickWidth = 46;
 const maxTicks = 10;
 const digitWidth = 6.5;
+const axisHeight = 28;
+const topPadding = 8;
+/** Pixels between two marks of the upright axis, at least. */
+const minSplit = 30;
 /** Values are whole numbers, and so is what lies between two lines. */
 const increments = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((one) => one * 10 ** power)).flat();
+
+/** The least mark of the axis that nothing is above: the tallest bar ends below a line that says how much that is. */
+function topOf(high: number, height: number): number {
+  const step = increments.find((one) => Math.ceil(high / one) * minSplit <= height) ?? high;
+  return Math.ceil(high / step) * step;
+}
 
 /** Pixels between the pointer and what it says, and between two strokes of a bar under way. */
 const tipGap = 12;
@@ -147,7 +157,7 @@ export function Chart(props: ChartProps) {
         width: holder.clientWidth,
         height,
         legend: { show: false },
-        padding: ticks === undefined ? [4, 2, 2, 2] : [8, 16, 0, 0],
+        padding: ticks === undefined ? [4, 2, 2, 2] : [topPadding, 16, 0, 0],
         cursor: {
           sync: { key: 'overview', setSeries: false },
           drag: { x: false, y: false },
@@ -157,7 +167,12 @@ export function Chart(props: ChartProps) {
         scales: {
           // Charts of longer and of shorter steps have one cross-hair: each is drawn over the time itself.
           x: { time: false, range: [first, end] },
-          y: { range: (_plot, _low, high) => [0, high > 0 ? high : 1] },
+          y: {
+            range: (_plot, _low, high) => [
+              0,
+              high <= 0 ? 1 : ticks === undefined ? high : topOf(high, height - axisHeight - topPadding),
+            ],
+          },
         },
         axes:
           ticks === undefined
@@ -169,11 +184,12 @@ export function Chart(props: ChartProps) {
                   ...(step < 86_400 ? {} : { grid: { show: false } }),
                   splits: (one) => named(one).map(({ at }) => at),
                   values: (one) => named(one).map(({ text }) => text),
-                  size: 28,
+                  size: axisHeight,
                 },
                 {
                   ...axis,
                   incrs: increments,
+                  space: minSplit,
                   size: (_plot, texts) => 16 + digitWidth * Math.max(0, ...(texts ?? []).map(({ length }) => length)),
                   values: (_plot, splits) => splits.map(format),
                 },

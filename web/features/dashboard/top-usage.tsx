@@ -205,7 +205,7 @@ export function TopUsage(props: TopUsageProps) {
                 const link = logLink(period, filterOf(dimension, row));
                 return (
                   <tr key={`${row.id} ${row.name}`}>
-                    <td className="max-w-60 truncate">
+                    <td className={`max-w-60 truncate ${dimension === 'model' ? 'font-mono text-[12px]' : ''}`}>
                       <Link href={link}>{named(row)}</Link>
                     </td>
                     <td className="number">{grouped(all)}</td>

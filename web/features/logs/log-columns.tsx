@@ -56,14 +56,14 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
     return (
       <span
         // It fills what the figures of other rows leave it, and asks for no width of its own; without them it has its own.
-        className={`flex w-0 min-w-full gap-2 text-[12px] max-lg:w-32 max-lg:py-1 max-lg:leading-4 max-sm:w-auto max-sm:min-w-0 ${className}`}
+        className={`flex w-0 min-w-full gap-2 text-[12px] max-lg:w-36 max-sm:w-auto max-sm:py-1 max-sm:leading-4 max-sm:min-w-0 ${className}`}
         title={text}
       >
-        <span className="truncate max-lg:line-clamp-3 max-lg:whitespace-normal max-lg:[overflow-wrap:anywhere]">
+        <span className="truncate max-sm:line-clamp-3 max-sm:whitespace-normal max-sm:[overflow-wrap:anywhere]">
           {text}
         </span>
         {rule === null ? null : (
-          <Link href={rule} className="flex-none text-accent-text underline">
+          <Link href={rule} className="flex-none text-accent-text underline sm:max-lg:hidden">
             {t('logs.rule')}
           </Link>
         )}
@@ -84,7 +84,6 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
       order: 'created_at',
       cell: (row) => (
         <time
-          className="font-mono text-[12px]"
           dateTime={new Date(row.created_at * 1000).toISOString()}
           title={dateTime(row.created_at)}
         >

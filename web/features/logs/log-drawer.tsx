@@ -318,6 +318,8 @@ export function LogDrawer({ log, onClose, onStep, hasNext, hasPrevious, list }: 
                 <dd className="break-all">
                   {href !== undefined ? (
                     <Link href={href}>{value}</Link>
+                  ) : name === t('logs.model') ? (
+                    <span className="font-mono text-[12px]">{value}</span>
                   ) : exact.has(name) ? (
                     <span className="flex min-h-6 items-center gap-1">
                       <span className="font-mono text-[12px]">{value}</span>

@@ -48,7 +48,7 @@ export function LogTotals({ counts, stat }: LogTotalsProps) {
             : [['RPM', grouped(stat.rpm)] as const, ['TPM', grouped(stat.tpm)] as const]),
         ];
   return (
-    <span className="flex flex-wrap gap-x-3 text-ink-3 max-sm:order-1 max-sm:basis-full">
+    <span className="mr-auto flex flex-wrap gap-x-3 text-ink-3 max-sm:order-1 max-sm:basis-full">
       <span>
         {stat === undefined && sampled ? '≈ ' : ''}
         {t(stat === undefined ? 'logs.rows' : 'logs.requests', { count: total, shown: grouped(total) })}

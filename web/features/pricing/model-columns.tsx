@@ -46,7 +46,7 @@ function Day({ bars }: { readonly bars: readonly TrafficBar[] }) {
   const attempts = bars.reduce((sum, bar) => sum + bar.attempts, 0);
   const share = attempts === 0 ? null : 1 - bars.reduce((sum, bar) => sum + bar.failed, 0) / attempts;
   return (
-    <span className="inline-flex items-center gap-2">
+    <span className="inline-flex items-center gap-2 align-middle">
       <TrafficBars narrow bars={bars} />
       <span className={`w-11 text-right text-[12px] ${share === null ? 'text-ink-3' : successClass(share)}`}>
         {share === null ? '–' : successText(share)}
@@ -237,7 +237,7 @@ export function modelColumns({ t, admin, narrow, levels, onPrice }: ModelColumns
     },
     {
       id: 'requests',
-      from: 1024,
+      from: 1280,
       header: t('pricing.requests'),
       number: true,
       sort: (row) => row.admin?.requests ?? 0,

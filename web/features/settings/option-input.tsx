@@ -116,8 +116,9 @@ export function TypedField({ option, language, value, locked, help, placeholder,
           return (
             <textarea
               {...shared}
-              className={`field ${multilineOptions.has(option) ? '' : 'font-mono text-[12px]'}`}
-              rows={kind.name === 'lines' ? 5 : 6}
+              // As high as what stands in it.
+              className={`field field-sizing-content max-h-96 ${multilineOptions.has(option) ? 'min-h-32' : 'min-h-18 font-mono text-[12px]'}`}
+              rows={multilineOptions.has(option) ? 6 : 3}
               spellCheck={multilineOptions.has(option)}
               value={value}
               onChange={(event) => onChange(event.target.value)}

@@ -5,6 +5,7 @@ import { textIn } from '../../../server/contract/language.ts';
 import { CallExample } from '../../components/call-example.tsx';
 import { Frame } from '../../components/frame.tsx';
 import { Icon } from '../../components/icon.tsx';
+import { answering, useLevels } from '../../components/model-level.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
@@ -99,6 +100,7 @@ function OwnAbout() {
   const { t } = useTranslation();
   const status = useStatus().data;
   const models = usePrices().data?.data ?? [];
+  const levels = useLevels().data;
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
       <p className="text-[15px] leading-6 text-pretty text-ink-2">
@@ -112,7 +114,7 @@ function OwnAbout() {
         <BaseUrl address={status?.server_address || siteAddress()} />
         <CallExample
           title={t('site.example')}
-          model={smallModel(models.map(({ model_name: name }) => name)) || 'gpt-4o-mini'}
+          model={smallModel(answering(models.map(({ model_name: name }) => name), levels ?? {})) || 'gpt-4o-mini'}
         />
       </section>
       <NextPages />

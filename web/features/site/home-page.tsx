@@ -11,7 +11,7 @@ import { CallExample } from '../../components/call-example.tsx';
 import { Checklist } from '../../components/checklist.tsx';
 import { Frame } from '../../components/frame.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { type Level, levelRank, ModelLevel, useLevels } from '../../components/model-level.tsx';
+import { answering, type Level, levelRank, ModelLevel, useLevels } from '../../components/model-level.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Scrolls } from '../../components/scrolls.tsx';
 import { Waiting } from '../../components/waiting.tsx';
@@ -86,7 +86,7 @@ function Models() {
         <p className="text-ink-2">{t('site.noModels')}</p>
       ) : (
         <>
-          <Scrolls className="overflow-x-auto rounded-3 border border-line" aria-labelledby="home-models">
+          <Scrolls className="in-card overflow-x-auto rounded-3 border border-line [&_tbody_tr:last-child>td]:border-b-0" aria-labelledby="home-models">
             <table className="sheet-table max-sm:[&_:is(th,td)]:px-2">
               <thead>
                 <tr>
@@ -262,11 +262,13 @@ function OwnHome() {
   const user = useUser();
   const status = useStatus().data;
   const prices = usePrices();
-  const held = useHeld([prices, useLevels()].some(({ isPending }) => isPending));
+  const levels = useLevels();
+  const held = useHeld([prices, levels].some(({ isPending }) => isPending));
   if (held) return <Waiting />;
   const address = status?.server_address || siteAddress();
   const mayRegister = status?.register_enabled === true && status.self_use_mode_enabled !== true;
-  const model = smallModel(prices.data?.data.map(({ model_name: name }) => name) ?? []) || 'gpt-4o-mini';
+  const names = prices.data?.data.map(({ model_name: name }) => name) ?? [];
+  const model = smallModel(answering(names, levels.data ?? {})) || 'gpt-4o-mini';
   return (
     <div className="@container mx-auto max-w-7xl py-4 @4xl:py-8">
       {/* What it is and how it is called in one sight. */}
@@ -301,7 +303,8 @@ function OwnHome() {
             <BaseUrl address={address} />
           </div>
         </div>
-        <div className="grid grid-cols-[minmax(0,1fr)] @4xl:mt-4">
+        {/* As high as what it stands beside. */}
+        <div className="grid grid-cols-[minmax(0,1fr)] @4xl:mt-4 [&>section]:flex [&>section]:flex-col [&>section>div]:grid [&>section>div]:flex-1 [&>section>div]:grid-cols-[minmax(0,1fr)]">
           <CallExample title={t('site.example')} model={model} />
         </div>
       </div>

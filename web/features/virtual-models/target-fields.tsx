@@ -5,6 +5,7 @@ import { parseNumber } from '../../../server/contract/amount.ts';
 import { requestClasses, targetFailures, targetMembers } from '../../../server/contract/virtual-models.ts';
 import { NumberField } from '../../components/amount-fields.tsx';
 import { Field, TextField } from '../../components/form.tsx';
+import { Icon } from '../../components/icon.tsx';
 import { TargetPrice } from '../../components/prices/target-price.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { SelectField } from '../../components/select.tsx';
@@ -74,11 +75,14 @@ export function TargetFields({ target, market, onChange, errorOf }: TargetFields
       )}
       <button
         type="button"
-        className="min-h-6 text-left text-[12px] text-ink-2 max-sm:min-h-11"
+        className="flex min-h-6 items-center gap-1 text-left text-[12px] text-ink-2 max-sm:min-h-11"
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}
       >
-        {isOpen ? '▾' : '▸'} {conditions.length === 0 ? t('virtualModels.more') : conditions.join(' · ')}
+        <span className={isOpen ? '' : '-rotate-90'}>
+          <Icon name="down" />
+        </span>
+        {conditions.length === 0 ? t('virtualModels.more') : conditions.join(' · ')}
       </button>
       {isOpen ? (
         <div className="mt-2 grid gap-x-3 sm:grid-cols-2">
