@@ -104,9 +104,7 @@ describe('words', () => {
 
   test('a place names the thing, its field and its member', () => {
     expect(placeOf(t, change({ member: 'a' }))).toBe(`${t('audit.kind.channel', { id: '7' })} · name · a`);
-    expect(placeOf(t, change({ kind: 'option', id: 'ModelRatio', field: 'value', member: 'a' }))).toBe(
-      '模型倍率 · a',
-    );
+    expect(placeOf(t, change({ kind: 'option', id: 'ModelRatio', field: 'value', member: 'a' }))).toBe('模型倍率 · a');
   });
 });
 
@@ -114,7 +112,9 @@ test('a switch says whether it is on, and an option is called as in the settings
   const set = (fields: Partial<AuditView>, changed: Partial<AuditChange>) =>
     entry({
       ...{ action: 'option.set', target: 'DrawingEnabled', undoable: false },
-      changes: [change({ kind: 'option', id: 'DrawingEnabled', field: 'value', before: null, after: 'true', ...changed })],
+      changes: [
+        change({ kind: 'option', id: 'DrawingEnabled', field: 'value', before: null, after: 'true', ...changed }),
+      ],
       ...fields,
     });
   const page = await open([

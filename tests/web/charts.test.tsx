@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 /** What the charts draw, and what a pointer over them does, against texts that a person has read. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { ChartLine } from '../../web/features/dashboard/chart.tsx';
+import type { ChartLine } from '../../web/components/chart.tsx';
 import { expectGolden, fixTimeZone } from '../support/golden-file.ts';
 import { act, mounted, unmounted } from './mounted.tsx';
 
@@ -137,8 +137,8 @@ const kinds: Readonly<Record<string, Kind>> = {
 };
 
 test('charts are drawn, hovered and picked', async () => {
-  const { Chart } = await import('../../web/features/dashboard/chart.tsx');
-  const { ticksOf } = await import('../../web/features/dashboard/overview.ts');
+  const { Chart } = await import('../../web/components/chart.tsx');
+  const { ticksOf } = await import('../../web/lib/traffic.ts');
   const told: string[] = [];
   const written: string[] = [];
   const flush = (step: string): void => {
@@ -190,7 +190,7 @@ test('charts are drawn, hovered and picked', async () => {
 });
 
 test('bars say at the pointer which step they are of and what is in it, the largest first, and nothing once it left', async () => {
-  const { Chart } = await import('../../web/features/dashboard/chart.tsx');
+  const { Chart } = await import('../../web/components/chart.tsx');
   const starts = [0, 1, 2].map((at) => midnight + at * hour);
   const chart = (more: object) =>
     mounted(() => (
@@ -225,7 +225,7 @@ test('bars say at the pointer which step they are of and what is in it, the larg
 });
 
 test('the bar of the step under way is hatched, and no other one', async () => {
-  const { Chart } = await import('../../web/features/dashboard/chart.tsx');
+  const { Chart } = await import('../../web/components/chart.tsx');
   const hatched = async (kind: 'line' | 'bars', first: number): Promise<number> => {
     const starts = [0, 1, 2].map((at) => first + at * hour);
     drawn.splice(0);

@@ -23,7 +23,7 @@ import {
   type TrafficSeries,
   ticksOf,
   valuesOf,
-} from '../../web/features/dashboard/overview.ts';
+} from '../../web/lib/traffic.ts';
 import { aroundPages, linksIn, reader, rendered } from './rendered.tsx';
 
 const hour = 3600;

@@ -17,9 +17,7 @@ export const chapterAt = (path: string): string | undefined => pageAt(path, true
 /** The place of the menu that an address belongs to. */
 export function placeAt(path: string, items: readonly NavItem[]): NavItem | undefined {
   const within = pageAt(path, true)?.within;
-  return (
-    items.find(({ to }) => path === to || path.startsWith(`${to}/`)) ?? items.find(({ to }) => to === within)
-  );
+  return items.find(({ to }) => path === to || path.startsWith(`${to}/`)) ?? items.find(({ to }) => to === within);
 }
 
 export const navItems = (user: User | null, status: Status | undefined): readonly NavItem[] =>

@@ -2,9 +2,9 @@
 
 import { lazy, Suspense, useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { ChartLine } from '../../components/chart.tsx';
 import { grouped, percentText, secondsText } from '../../lib/format.ts';
 import { useMoney } from '../../lib/money.ts';
-import type { ChartLine } from './chart.tsx';
 import {
   changeOf,
   elapsed,
@@ -17,9 +17,9 @@ import {
   startsOf,
   type Traffic,
   valuesOf,
-} from './overview.ts';
+} from '../../lib/traffic.ts';
 
-const Chart = lazy(async () => ({ default: (await import('./chart.tsx')).Chart }));
+const Chart = lazy(async () => ({ default: (await import('../../components/chart.tsx')).Chart }));
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 /** Two digits at least: 0.97, 12. */

@@ -12,9 +12,6 @@ import { useMoney } from '../../lib/money.ts';
 import { useList, useOptionalRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { useStatus } from '../../lib/status.ts';
-import { useUrl } from '../../lib/url.ts';
-import { CacheRates } from './cache-rates.tsx';
-import { Cards } from './cards.tsx';
 import {
   before,
   dimensions,
@@ -27,7 +24,10 @@ import {
   periodOf,
   queryOf,
   type Traffic,
-} from './overview.ts';
+} from '../../lib/traffic.ts';
+import { useUrl } from '../../lib/url.ts';
+import { CacheRates } from './cache-rates.tsx';
+import { Cards } from './cards.tsx';
 import { TopUsage } from './top-usage.tsx';
 
 /** Of the site's default step: the range that it draws as bars. */

@@ -2,7 +2,7 @@
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { Scrolls } from '../../components/scrolls.tsx';
-import type { Stack } from './overview.ts';
+import type { Stack } from '../../lib/traffic.ts';
 
 export interface SeriesTableProps {
   readonly stacks: readonly Stack[];

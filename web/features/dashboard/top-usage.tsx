@@ -8,7 +8,6 @@ import { Segment } from '../../components/segment.tsx';
 import { grouped, percentText, timeText } from '../../lib/format.ts';
 import { useMoney } from '../../lib/money.ts';
 import { useNarrow } from '../../lib/narrow.ts';
-import { Breakdown } from './breakdown.tsx';
 import {
   countsOf,
   type Dimension,
@@ -27,10 +26,11 @@ import {
   type Traffic,
   type TrafficSeries,
   ticksOf,
-} from './overview.ts';
+} from '../../lib/traffic.ts';
+import { Breakdown } from './breakdown.tsx';
 import { colorOf, SeriesTable } from './series-table.tsx';
 
-const Chart = lazy(async () => ({ default: (await import('./chart.tsx')).Chart }));
+const Chart = lazy(async () => ({ default: (await import('../../components/chart.tsx')).Chart }));
 /** The button below the table shows more. */
 const maxRows = 10;
 const chartHeight = 240;

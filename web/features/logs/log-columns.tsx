@@ -83,10 +83,7 @@ export function logColumns({ t, money, reader, maxMs }: LogColumnsOptions): read
       key: true,
       order: 'created_at',
       cell: (row) => (
-        <time
-          dateTime={new Date(row.created_at * 1000).toISOString()}
-          title={dateTime(row.created_at)}
-        >
+        <time dateTime={new Date(row.created_at * 1000).toISOString()} title={dateTime(row.created_at)}>
           {shortTime(row.created_at)}
         </time>
       ),

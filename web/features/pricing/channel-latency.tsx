@@ -3,12 +3,12 @@ import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
 import { Card } from '../../components/card.tsx';
+import type { ChartLine } from '../../components/chart.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { call } from '../../lib/api.ts';
 import { timeText } from '../../lib/format.ts';
 import { rangeIn } from '../../lib/range.ts';
 import { useOptionalRead } from '../../lib/read.ts';
-import type { ChartLine } from '../dashboard/chart.tsx';
 import {
   labelOf,
   logLink,
@@ -17,12 +17,12 @@ import {
   queryOf,
   sketchOf,
   startsOf,
-  ticksOf,
   type Traffic,
+  ticksOf,
   valuesOf,
-} from '../dashboard/overview.ts';
+} from '../../lib/traffic.ts';
 
-const Chart = lazy(async () => ({ default: (await import('../dashboard/chart.tsx')).Chart }));
+const Chart = lazy(async () => ({ default: (await import('../../components/chart.tsx')).Chart }));
 
 const chartHeight = 180;
 /** More lines than these are not told apart. */

@@ -114,7 +114,14 @@ function OwnAbout() {
         <BaseUrl address={status?.server_address || siteAddress()} />
         <CallExample
           title={t('site.example')}
-          model={smallModel(answering(models.map(({ model_name: name }) => name), levels ?? {})) || 'gpt-4o-mini'}
+          model={
+            smallModel(
+              answering(
+                models.map(({ model_name: name }) => name),
+                levels ?? {},
+              ),
+            ) || 'gpt-4o-mini'
+          }
         />
       </section>
       <NextPages />

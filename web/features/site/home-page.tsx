@@ -86,7 +86,10 @@ function Models() {
         <p className="text-ink-2">{t('site.noModels')}</p>
       ) : (
         <>
-          <Scrolls className="in-card overflow-x-auto rounded-3 border border-line [&_tbody_tr:last-child>td]:border-b-0" aria-labelledby="home-models">
+          <Scrolls
+            className="in-card overflow-x-auto rounded-3 border border-line [&_tbody_tr:last-child>td]:border-b-0"
+            aria-labelledby="home-models"
+          >
             <table className="sheet-table max-sm:[&_:is(th,td)]:px-2">
               <thead>
                 <tr>

@@ -1,8 +1,8 @@
 /** Traffic over a range as charts and rows: which steps, how it changed, and where in the log each mark stands. Pure. */
-import { edgesOf, stepOf } from '../../../server/contract/counted.ts';
-import type { OutputOf } from '../../../server/contract/endpoint.ts';
-import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
-import { type Range, rangeQuery } from '../../lib/range.ts';
+import { edgesOf, stepOf } from '../../server/contract/counted.ts';
+import type { OutputOf } from '../../server/contract/endpoint.ts';
+import type { EndpointOf } from '../../server/contract/endpoints/index.ts';
+import { type Range, rangeQuery } from './range.ts';
 
 export type Traffic = OutputOf<EndpointOf<'traffic.all'>>;
 export type TrafficSeries = Traffic['series'][number];

@@ -5,8 +5,8 @@
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { useDark } from '../../lib/theme.ts';
-import { barAt, stacked, type Tick } from './overview.ts';
+import { useDark } from '../lib/theme.ts';
+import { barAt, stacked, type Tick } from '../lib/traffic.ts';
 
 export interface ChartLine {
   readonly label: string;
