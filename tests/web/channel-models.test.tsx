@@ -32,6 +32,44 @@ test('a model without a price says so before a request is refused for it', async
   expect(page).not.toMatch(/type="checkbox"[^>]*checked/);
 });
 
+test('many models are offered by family, each taken or given back at once; what is alone comes last, and few are one list', async () => {
+  const { familiesOf } = await import('../../web/features/channels/model-list.ts');
+  const many = [
+    ...[
+      'gpt-4o',
+      'o3',
+      'openai/gpt-4.1',
+      'o4-mini',
+      'claude-sonnet-4-5',
+      'text-embedding-3-small',
+      'whisper-1',
+      'gpt-5',
+    ],
+    ...['text-embedding-3-large', 'dall-e-2', 'claude-haiku-4-5', '7b-house'],
+  ];
+  expect(familiesOf(many)).toEqual([
+    { name: 'gpt', models: ['gpt-4o', 'openai/gpt-4.1', 'gpt-5'] },
+    { name: 'o', models: ['o3', 'o4-mini'] },
+    { name: 'claude', models: ['claude-sonnet-4-5', 'claude-haiku-4-5'] },
+    { name: 'text-embedding', models: ['text-embedding-3-small', 'text-embedding-3-large'] },
+    { name: '', models: ['whisper-1', 'dall-e-2', '7b-house'] },
+  ]);
+  expect(familiesOf(many.slice(1))).toEqual([{ name: '', models: many.slice(1) }]);
+  expect(familiesOf([])).toEqual([]);
+  const { ModelPicker } = await import('../../web/features/channels/model-picker.tsx');
+  const page = rendered(<ModelPicker {...unused} models={many} selected={['o3', 'o4-mini', 'gpt-5']} />);
+  // The family that is taken whole leads, for its models do.
+  expect(
+    [...page.matchAll(/font-medium">([^<]*)<\/span><span[^>]*>([^<]*)/g)].map(([, name, picked]) => [name, picked]),
+  ).toEqual([
+    ['o', '2 / 2'],
+    ['gpt', '1 / 3'],
+    ['claude', '0 / 2'],
+    ['text-embedding', '0 / 2'],
+    ['其他', '0 / 3'],
+  ]);
+});
+
 test('an empty offer shows nothing to pick from', async () => {
   const { ModelPicker } = await import('../../web/features/channels/model-picker.tsx');
   expect(rendered(<ModelPicker {...unused} models={[]} selected={[]} />)).toBe('');

@@ -165,7 +165,7 @@ test('every key is used', () => {
     /^pricing\.take\.\w+$/,
     /^prices\.reason\.\w+$/,
     /^prices\.(view|fill|held)\.\w+$/,
-    /^settings\.(tab|panel|choice)\.\w+$/,
+    /^settings\.(tab|panel|choice|rule\.form)\.\w+$/,
     /^users\.(role(\d+|Unknown)|email|\w+_id)$/,
     /^failure\.(h\d+|other)$/,
     /^setup\.(external|self|demo)(Help)?$/,

@@ -114,7 +114,7 @@ test('a model has a page: prices, how it is called, and for administrators its c
 });
 
 test('the page of a model has its price before and after each change, and how long its channels took, each with its median', async () => {
-  const now = Date.UTC(2026, 10, 25, 18, 30);
+  const now = Date.UTC(2026, 10, 25, 10, 30);
   vi.useFakeTimers({ toFake: ['Date'], now });
   writeUser(reader(100));
   const { PricingPage } = await import('../../web/features/pricing/pricing-page.tsx');
@@ -142,7 +142,7 @@ test('the page of a model has its price before and after each change, and how lo
     rendered(<PricingPage />, {
       path: '/pricing/gpt-4o',
       answers: { 'pricing,7': list, 'model-table': models, 'ratio,model-history,gpt-4o': some.changes },
-      lists: [[['model-latency', 'gpt-4o', Date.UTC(2026, 10, 25, 19) / 1000], { series: some.series }]],
+      lists: [[['model-latency', 'gpt-4o', Date.UTC(2026, 10, 25, 11) / 1000], { series: some.series }]],
     });
   const html = shown({ changes, series });
   expect(words(html)).toContain('2026-11-24 root $5.00 / $15.00 → $2.50 / $10.00');

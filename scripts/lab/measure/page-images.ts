@@ -123,6 +123,7 @@ const otherPages: Readonly<Record<string, Place>> = {
   drawings: { path: 'midjourney' },
   tasks: { path: 'task' },
   nodes: { path: 'nodes' },
+  'settings-models': { path: 'setting?tab=models' },
   'settings-limits': { path: 'setting?tab=ratelimit' },
   'settings-prices': { path: 'setting?tab=operation&block=visual' },
   'settings-system': { path: 'setting?tab=system' },

@@ -280,6 +280,12 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
     Announcement: '',
   }))
     await ask('PUT', '/api/option/', { key: name, value }).catch(() => undefined);
+  // A price that went up and came back: its page shows both.
+  for (const price of [
+    { input: 3, output: 12, cached: 1.5 },
+    { input: 2.5, output: 10, cached: 1.25 },
+  ])
+    await ask('PUT', '/api/ratio/models', { models: { 'gpt-4o': price } });
   for (const [type, name, served] of inUse)
     await ask('POST', '/api/channel/', {
       type,

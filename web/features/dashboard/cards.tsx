@@ -282,8 +282,12 @@ export function Cards(props: CardsProps) {
         {...quiet}
         label={t('dashboard.first')}
         keys={Object.entries(spreadColors)}
-        value={`${seconds(total?.first_token.p50 ?? null)} / ${seconds(total?.first_token.p95 ?? null)}`}
-        unit="s"
+        value={
+          total?.first_token.p50 == null
+            ? '–'
+            : `${seconds(total.first_token.p50)} / ${seconds(total.first_token.p95 ?? null)}`
+        }
+        {...(total?.first_token.p50 == null ? {} : { unit: 's' })}
         change={slower === null ? null : `${signed(slower, 2)} s`}
         className={tone(slower)}
         note={said(

@@ -172,7 +172,12 @@ export function TopUsage(props: TopUsageProps) {
             </button>
           ) : null}
         </header>
-        <Scrolls className="in-card overflow-auto" aria-label={t(`dashboard.top_${dimension}`)}>
+        <Scrolls
+          className="in-card overflow-auto"
+          // Names of columns stand over no rows only while these are awaited.
+          hidden={by !== undefined && rows.length === 0}
+          aria-label={t(`dashboard.top_${dimension}`)}
+        >
           <table className="sheet-table">
             <thead>
               <tr>

@@ -67,7 +67,7 @@ export function ModelsView({ models, rows, bar }: ModelsViewProps) {
         empty={
           <Empty text={models.views.length === 0 ? t('pricing.empty') : t('pricing.noMatch')}>
             {models.admin && models.views.length === 0 ? (
-              <Link href="/channel/add" className="button">
+              <Link href="/channel/add" className="button button-primary">
                 {t('channels.add')}
               </Link>
             ) : null}

@@ -10,6 +10,7 @@ import { SelectField } from '../../components/select.tsx';
 import { GroupLimitsField } from './group-limits-field.tsx';
 import { ListField } from './list-field.tsx';
 import { MapField } from './map-field.tsx';
+import { ModelRulesField } from './model-rules-field.tsx';
 import { listOf, mapShapeOf } from './option-map.ts';
 import { numberBounds, optionBounds, shapeOf } from './typed-option.ts';
 
@@ -34,7 +35,7 @@ const isMultiline = (option: OptionKey): boolean =>
   long.has(optionRow(option).kind.name) || multilineOptions.has(option);
 export const isSwitch = (option: OptionKey): boolean => optionRow(option).kind.name === 'switch';
 /** It takes the whole width. */
-export const isTable = (option: OptionKey): boolean => option === 'GroupLimits';
+export const isTable = (option: OptionKey): boolean => option === 'GroupLimits' || option === 'model_rules';
 /** It takes more room than a line. */
 export const isWide = (option: OptionKey): boolean => isMultiline(option) || listOf(option) !== undefined;
 
@@ -103,6 +104,8 @@ export function TypedField({ option, language, value, locked, help, placeholder,
     );
   if (option === 'GroupLimits')
     return <GroupLimitsField label={textIn(label, language)} {...{ option, help, error, value, locked, onChange }} />;
+  if (option === 'model_rules')
+    return <ModelRulesField label={textIn(label, language)} {...{ option, help, error, value, locked, onChange }} />;
   const map = mapShapeOf(option);
   if (map !== undefined)
     return (

@@ -88,7 +88,7 @@ function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
             <tr key={row.name}>
               <td className="max-sm:py-1.5">
                 <span
-                  className="block max-w-60 truncate font-mono text-[12px] sm:max-lg:max-w-80 xl:max-w-96 max-sm:max-w-44 max-sm:wrap-anywhere max-sm:whitespace-normal"
+                  className="block max-w-80 truncate font-mono text-[12px] xl:max-w-96 max-sm:max-w-44 max-sm:wrap-anywhere max-sm:whitespace-normal"
                   title={row.name}
                 >
                   {row.name}
