@@ -233,7 +233,7 @@ export function openApi({ version, language, address, calls }: DocumentInfo) {
 }
 
 /** Of each group of calls; the documents that read `x-displayName` show it instead of the tag. */
-const tagTitles: Readonly<Record<string, Text>> = {
+export const tagTitles: Readonly<Record<string, Text>> = {
   access_token: { zh: '受限访问令牌', en: 'Limited access tokens' },
   account: { zh: '账户', en: 'Account' },
   affiliate: { zh: '邀请', en: 'Invitations' },

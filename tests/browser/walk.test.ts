@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { endpoints } from '../../server/contract/endpoints/index.ts';
+import { tagTitles } from '../../server/contract/openapi.ts';
 import { optionKeys, optionRow } from '../../server/contract/options.ts';
 import { allProviders } from '../../server/providers/catalogue.ts';
 import { figure } from '../support/figure.ts';
@@ -356,9 +357,8 @@ const untranslated = new Set(
     ]),
     ...allProviders.flatMap(({ label, other }) => [label.en, label.en.slice(0, 1), other?.label.en ?? '']),
     ...endpoints.flatMap(({ id, summary }) => [summary.en, id.split('.')[0] ?? '']),
-    // The groups of the calls of models, and of programs that sign in.
-    'relay',
-    'program',
+    // The groups of calls in the page of the API.
+    ...Object.values(tagTitles).map(({ en }) => en),
   ].map((text) => text.trim()),
 );
 

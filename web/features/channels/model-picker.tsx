@@ -114,7 +114,7 @@ export function ModelPicker({ models, selected, search, open, onOpen, onChange }
                       checked={family.models.every((name) => has.has(name))}
                       onChange={(event) => pick(family.models, event.target.checked)}
                     />
-                    <span className="font-medium">
+                    <span className={family.name === '' ? 'font-medium' : 'font-mono font-medium'}>
                       {family.name === '' ? t('channels.otherFamilies') : family.name}
                     </span>
                     <span className="text-ink-3">
