@@ -160,6 +160,23 @@ test('time is spent on failed attempts, on waiting and on the stream, and nothin
   expect(await spans(2)).toEqual([['wait', 310, '']]);
 });
 
+test('an attempt does not repeat the error that the request ended with, and says every other one', async () => {
+  const { Attempts } = await import('../../web/features/logs/attempts.tsx');
+  const info = (message: string) => ({
+    attempts: [{ channel: 4, name: 'west', reason: 'status', status: 429, ms: 400, message }],
+  });
+  const shown = async (id: number, message: string) => {
+    const row = await rowOf(id);
+    return rendered(<Attempts log={row} info={info(message)} />);
+  };
+  expect((await rowOf(2)).content).toBe('Rate limit reached');
+  expect(await shown(2, '429 Rate limit reached')).not.toContain('Rate limit reached');
+  expect(await shown(2, 'Rate limit reached')).not.toContain('Rate limit reached');
+  expect(await shown(2, '429 Rate limit reached for today')).toContain('Rate limit reached for today');
+  // What was answered after all has no error above its attempts.
+  expect(await shown(4, '429 Rate limit reached')).toContain('429 Rate limit reached');
+});
+
 test('each line of the bill has its tokens, its price and its amount', async () => {
   const { CostBreakdown } = await import('../../web/components/cost-breakdown.tsx');
   const { detailsOf } = await import('../../web/lib/log-details.ts');

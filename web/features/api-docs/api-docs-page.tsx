@@ -56,7 +56,7 @@ function Call({ row }: { readonly row: Row }) {
   const { t } = useTranslation();
   return (
     <details className="border-b border-line last:border-0">
-      <summary className="grid min-h-9 cursor-pointer grid-cols-[3.5rem_minmax(0,2fr)_minmax(0,3fr)_auto] items-center gap-3 px-4 hover:bg-hover max-lg:grid-cols-[3.5rem_minmax(0,1fr)_auto] max-lg:items-baseline max-lg:gap-x-2 max-lg:gap-y-0.5 max-lg:py-2">
+      <summary className="grid min-h-9 cursor-pointer grid-cols-[3.5rem_minmax(0,2fr)_minmax(0,3fr)_auto] items-center gap-3 px-4 py-1.5 hover:bg-hover max-lg:grid-cols-[3.5rem_minmax(0,1fr)_auto] max-lg:items-baseline max-lg:gap-x-2 max-lg:gap-y-0.5 max-lg:py-2">
         <span
           className={`font-mono text-[12px] font-semibold ${row.method === 'GET' ? 'text-accent-text' : row.method === 'DELETE' ? 'text-danger' : 'text-warning'}`}
         >

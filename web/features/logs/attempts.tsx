@@ -1,7 +1,9 @@
 /** The route a request took: each channel that was asked, what it said, how long that took. */
 import { useTranslation } from 'react-i18next';
 import type { Log } from '../../../server/contract/entities.ts';
+import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { timeText } from '../../lib/format.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
 
 interface Attempt {
   readonly channel: number;
@@ -26,6 +28,9 @@ export function Attempts({ log, info }: { readonly log: Log; readonly info: unkn
   const { t } = useTranslation();
   const attempts = attemptsIn(log, info);
   if (attempts.length === 0) return null;
+  // What stands above as the error of the request is not repeated, but for the status before it.
+  const said = log.type === 5 ? storedIn(log.content, currentLanguage()) : '';
+  const isSaid = (message: string): boolean => said !== '' && message.replace(/^\d+\s+/, '') === said;
   const hasReasons = attempts.some(({ reason }) => reason !== undefined);
   return (
     <section className="mb-6">
@@ -56,7 +61,7 @@ export function Attempts({ log, info }: { readonly log: Log; readonly info: unkn
                     .join(' · ')}
                 </span>
               </div>
-              {message ? <p className="text-[12px] break-words text-ink-2">{message}</p> : null}
+              {message && !isSaid(message) ? <p className="text-[12px] break-words text-ink-2">{message}</p> : null}
             </li>
           );
         })}

@@ -5,9 +5,9 @@ import { useTranslation } from 'react-i18next';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { attempt } from '../../lib/attempt.ts';
+import { download } from '../../lib/download.ts';
 import { grouped } from '../../lib/format.ts';
 import { useMoney } from '../../lib/money.ts';
-import { download } from '../../lib/download.ts';
 import type { Counts } from './use-counts.ts';
 import type { LogFilters } from './use-logs.ts';
 
