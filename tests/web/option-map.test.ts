@@ -55,6 +55,18 @@ test('a row without a name, a name that is there twice and a value that is no nu
   expect(optionRow('GroupRatio').kind.check(textOf([word], numbers))).not.toBeNull();
 });
 
+test('variables for programs and headers with names are rows, and groups in order are entries', () => {
+  for (const key of ['agents.claude_env', 'names.headers'] as const) {
+    const shape = mapShapeOf(key) ?? numbers;
+    expect(rowsIn('{"A":"b"}', shape)).toEqual([{ names: ['A'], value: 'b' }]);
+    expect(rowsIn('{"A":1}', shape)).toBeNull();
+  }
+  const groups = listOf('AutoGroups');
+  expect(groups?.entriesIn('["vip","default"]')).toEqual(['vip', 'default']);
+  expect(groups?.textOf(['default', 'vip'])).toBe('["default","vip"]');
+  expect(groups?.entriesIn('{"vip":1}')).toBeNull();
+});
+
 test('links to chats are rows that are stored as a list of objects with one name each', () => {
   const shape = mapShapeOf('Chats') ?? numbers;
   const stored = '[{"a chat":"https://a.example"},{"another":"app://b"}]';

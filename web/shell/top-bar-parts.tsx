@@ -96,12 +96,25 @@ export function Brand({ status }: { readonly status: Status | undefined }) {
   );
 }
 
-/** @param item absent: the page is not in the menu. */
-export function Breadcrumb({ item }: { readonly item: NavItem | undefined }) {
+export interface BreadcrumbProps {
+  /** Absent: the page is not in the menu. */
+  readonly item: NavItem | undefined;
+  /** The site's name: on a phone the page's own stands right below. */
+  readonly site: string;
+}
+
+export function Breadcrumb({ item, site }: BreadcrumbProps) {
   const { t } = useTranslation();
   const [path] = useLocation();
   const page = useShownPage();
-  if (item === undefined) return <p className="truncate font-medium text-ink-1">{page}</p>;
+  const onPhone = <span className="font-semibold text-ink-1 sm:hidden">{site}</span>;
+  if (item === undefined)
+    return (
+      <p className="truncate font-medium text-ink-1">
+        <span className="max-sm:hidden">{page}</span>
+        {onPhone}
+      </p>
+    );
   const label = t(item.label);
   const slash = (
     <span className="px-1.5 text-ink-3" aria-hidden="true">
@@ -115,7 +128,10 @@ export function Breadcrumb({ item }: { readonly item: NavItem | undefined }) {
         {slash}
       </span>
       {path === item.to ? (
-        <span className="font-medium text-ink-1">{label}</span>
+        <>
+          <span className="font-medium text-ink-1 max-sm:hidden">{label}</span>
+          {onPhone}
+        </>
       ) : (
         <>
           {/* From a page below it, the way back; on a phone the page's own name stands right below. */}

@@ -55,7 +55,7 @@ export function TopBar({ user, status, withSidebar, menuOpen, onMenu, onSearch, 
   return (
     <header className="flex h-12 flex-none items-center gap-2 border-b border-line px-5 max-sm:px-3">
       {withSidebar ? <MenuButton open={menuOpen} onMenu={onMenu} /> : <Brand status={status} />}
-      {withSidebar ? <Breadcrumb item={here} /> : null}
+      {withSidebar ? <Breadcrumb item={here} site={status?.system_name ?? ''} /> : null}
       <Marks status={status} />
       {user !== null && isAdmin(user) ? <StorageWarning /> : null}
       <NewYear />

@@ -58,7 +58,7 @@ export const OptionField = memo(function OptionField(props: OptionFieldProps) {
 
   return (
     <div
-      className={`relative min-w-0 ${width} ${onLine ? onLines : ''} ${mark || props.draft ? (isSwitch(option) ? '[&_label]:pr-24' : '[&_label]:pr-28') : ''}`}
+      className={`relative min-w-0 ${width} ${onLine ? onLines : ''} ${mark || props.draft ? '[&_label]:pr-28' : ''}`}
     >
       {isSwitch(option) ? <SwitchField {...fieldProps} /> : <TypedField {...fieldProps} />}
       {props.showKey ? (
@@ -74,8 +74,7 @@ export const OptionField = memo(function OptionField(props: OptionFieldProps) {
           <span className={props.draft ? 'text-accent-text' : 'text-warning'}>
             {props.draft ? t('settings.unsaved') : t('settings.changed')}
           </span>
-          {/* A switch is put back by a press. */}
-          {mark && !isSwitch(option) ? (
+          {mark ? (
             <button
               type="button"
               className="-my-1 min-h-6 text-accent-text underline"

@@ -17,6 +17,8 @@ const shapes: Partial<Record<OptionKey, MapShape>> = {
   'gemini.version_settings': { depth: 1, value: 'text' },
   'claude.default_max_tokens': { depth: 1, value: 'number' },
   'claude.model_headers_settings': { depth: 2, value: 'text' },
+  'agents.claude_env': { depth: 1, value: 'text' },
+  'names.headers': { depth: 1, value: 'text' },
   Chats: { depth: 1, value: 'text', list: true },
 };
 
@@ -25,6 +27,14 @@ interface ListShape {
   readonly entriesIn: (text: string) => readonly string[] | null;
   readonly textOf: (entries: readonly string[]) => string;
 }
+/** A JSON list of names. */
+const jsonList: ListShape = {
+  entriesIn(text) {
+    const parsed = text.trim() === '' ? [] : parse(text);
+    return Array.isArray(parsed) && parsed.every((one) => typeof one === 'string') ? parsed : null;
+  },
+  textOf: (entries) => JSON.stringify(entries),
+};
 const lists: Partial<Record<OptionKey, ListShape>> = {
   EmailDomainWhitelist: {
     entriesIn: (text) =>
@@ -34,13 +44,8 @@ const lists: Partial<Record<OptionKey, ListShape>> = {
         .filter((one) => one !== ''),
     textOf: (entries) => entries.join(','),
   },
-  'gemini.supported_imagine_models': {
-    entriesIn(text) {
-      const parsed = text.trim() === '' ? [] : parse(text);
-      return Array.isArray(parsed) && parsed.every((one) => typeof one === 'string') ? parsed : null;
-    },
-    textOf: (entries) => JSON.stringify(entries),
-  },
+  'gemini.supported_imagine_models': jsonList,
+  AutoGroups: jsonList,
 };
 
 /** undefined = it is no list. */
