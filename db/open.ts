@@ -9,6 +9,7 @@ import type { PostgresDatabase } from './postgres/open.ts';
 import { keepPrivate } from './private-file.ts';
 import type { Schema } from './schema/tables.ts';
 import { sqliteDialect } from './sqlite/dialect.ts';
+import { keepingStatements } from './sqlite/kept-statements.ts';
 
 /** Either engine: `query` and `dialect` are all that repositories know of it. */
 export type Database = SqliteDatabase | PostgresDatabase;
@@ -71,7 +72,7 @@ function openFile(file: string, options: OpenOptions): SqliteDatabase {
   raw.pragma('temp_store = MEMORY');
   // Each thread has its own, and it fills in the first quarter of an hour: 16 MB made neither bills nor lists faster.
   raw.pragma('cache_size = -4096');
-  const query = new Kysely<Schema>({ dialect: new SqliteDialect({ database: raw }) });
+  const query = new Kysely<Schema>({ dialect: new SqliteDialect({ database: keepingStatements(raw) }) });
   return {
     engine: 'sqlite',
     place: { engine: 'sqlite', file },
