@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openStage, type Stage, shots, violationsOn } from './support.ts';
+import { openStage, type Stage, shot, violationsOn } from './support.ts';
 
 let stage: Stage;
 let page: Page;
@@ -21,7 +20,7 @@ test('first run, key, request, explained charge: all in the console', async () =
   await page.goto(url);
   await page.waitForURL('**/setup');
   expect(await violations()).toEqual([]);
-  await page.screenshot({ path: join(shots, 'setup.png') });
+  await shot(page, 'setup.png');
   // The printed link, opened where the page is open already: one click and nothing to type.
   await page.goto(stage.setupLink);
   expect(await page.getByLabel('Setup code').inputValue()).toMatch(/^[0-9a-f]{16}$/);
@@ -39,7 +38,7 @@ test('first run, key, request, explained charge: all in the console', async () =
   await page.getByRole('button', { name: 'Add channel' }).first().click();
   const dialog = page.getByRole('dialog');
   expect(await violations()).toEqual([]);
-  await page.screenshot({ path: join(shots, 'channel-provider.png') });
+  await shot(page, 'channel-provider.png');
   await dialog.getByLabel(/^Search \d+ providers/).fill('practice');
   await page.keyboard.press('Enter');
   await dialog.getByLabel('Name').fill('practice');
@@ -50,7 +49,7 @@ test('first run, key, request, explained charge: all in the console', async () =
   await dialog.getByText(/^Works: /).waitFor();
   await dialog.getByRole('button', { name: 'Advanced' }).click();
   expect(await violations()).toEqual([]);
-  await page.screenshot({ path: join(shots, 'channel-drawer.png') });
+  await shot(page, 'channel-drawer.png');
   await dialog.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Channel created').waitFor();
   await page.getByRole('button', { name: 'Test practice', exact: true }).click();
@@ -60,7 +59,7 @@ test('first run, key, request, explained charge: all in the console', async () =
     .first()
     .waitFor();
   expect(await violations()).toEqual([]);
-  await page.screenshot({ path: join(shots, 'channel-test.png') });
+  await shot(page, 'channel-test.png');
   await page.keyboard.press('Escape');
 
   await page.getByRole('link', { name: 'API keys' }).click();
@@ -70,7 +69,7 @@ test('first run, key, request, explained charge: all in the console', async () =
   const key = (await page.locator('code', { hasText: /^sk-/ }).textContent()) ?? '';
   expect(key).toMatch(/^sk-[A-Za-z0-9]{48}$/);
   expect(await violations()).toEqual([]);
-  await page.screenshot({ path: join(shots, 'key-reveal.png') });
+  await shot(page, 'key-reveal.png');
   await page.keyboard.press('Escape');
 
   await expect
@@ -89,7 +88,7 @@ test('first run, key, request, explained charge: all in the console', async () =
   await page.getByText('Bill', { exact: true }).waitFor();
   expect(await page.getByText(/= \$0\.0000\d\d/).count()).toBeGreaterThan(0);
   expect(await violations()).toEqual([]);
-  await page.screenshot({ path: join(shots, 'log-drawer.png') });
+  await shot(page, 'log-drawer.png');
   await page.keyboard.press('Escape');
   expect(complaints).toEqual([]);
 });
@@ -114,7 +113,7 @@ test('the playground answers on the reader’s own account, and settings take ef
     .getByText(/^\$0\.000\d{3}$/)
     .waitFor();
   expect(await violations()).toEqual([]);
-  await page.screenshot({ path: join(shots, 'playground-talk.png') });
+  await shot(page, 'playground-talk.png');
   // Two models side by side, the second one picked already.
   await page.getByRole('button', { name: 'Compare models' }).click();
   await page.getByPlaceholder('Say something').fill('and now?');
@@ -175,7 +174,7 @@ test('an edited price is shown before it is stored, and the model without a pric
   await page.getByRole('button', { name: 'Save (' }).click();
   await page.getByRole('dialog').getByText('ModelRatio').waitFor();
   expect(await violations()).toEqual([]);
-  await page.screenshot({ path: join(shots, 'price-changes.png') });
+  await shot(page, 'price-changes.png');
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
   await page.getByText('Saved').first().waitFor();
   await page.reload();
@@ -185,7 +184,7 @@ test('an edited price is shown before it is stored, and the model without a pric
   await page.getByRole('button', { name: /^Show/ }).first().click();
   await page.getByRole('dialog').getByText('practice-small').first().waitFor();
   expect(await violations()).toEqual([]);
-  await page.screenshot({ path: join(shots, 'price-history.png') });
+  await shot(page, 'price-history.png');
   await page.getByRole('dialog').getByRole('button', { name: 'Roll back this change' }).click();
   await page.getByText('Rolled back change').waitFor();
   await page.getByRole('radio', { name: 'Models', exact: true }).click();

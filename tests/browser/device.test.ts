@@ -2,12 +2,11 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { en } from '../../web/locales/en.ts';
 import { zh } from '../../web/locales/zh.ts';
-import { logIn, openStage, type Stage, settled, shots, violationsOn } from './support.ts';
+import { logIn, openStage, type Stage, settled, shot, violationsOn } from './support.ts';
 
 let stage: Stage;
 
@@ -65,7 +64,7 @@ test.each([
     const field = page.locator('input[name=code]');
     expect(await field.inputValue()).toBe(code);
     await isSound(page);
-    await page.screenshot({ path: join(shots, `device-code-${language}-390.png`) });
+    await shot(page, `device-code-${language}-390.png`);
 
     await field.focus();
     await page.keyboard.press('Enter');
@@ -77,7 +76,7 @@ test.each([
     await settled(page);
     expect(await page.getByText(words.device.approved).count()).toBe(0);
     await isSound(page);
-    await page.screenshot({ path: join(shots, `device-decision-${language}-390.png`) });
+    await shot(page, `device-decision-${language}-390.png`);
 
     await page.keyboard.press('Tab');
     expect(await focusedText(page)).toBe(words.device.approve);
@@ -124,7 +123,7 @@ test.each([
     await settled(page);
     expect(await focusedText(page)).toContain('Codex');
     await isSound(page);
-    await page.screenshot({ path: join(shots, `device-browser-${language}-390.png`) });
+    await shot(page, `device-browser-${language}-390.png`);
     await page.keyboard.press('Tab');
     expect(await focusedText(page)).toBe(words.device.approve);
     await page.keyboard.press('Enter');
@@ -139,7 +138,7 @@ test.each([
     await page.getByText('Codex on').first().waitFor();
     await settled(page);
     await isSound(page);
-    await page.screenshot({ path: join(shots, `programs-${language}-390.png`), fullPage: true });
+    await shot(page, `programs-${language}-390.png`, { fullPage: true });
     await page.context().close();
     program.close();
   },

@@ -1,10 +1,9 @@
 /** The documentation as the executable serves it: accessible, as wide as its window, complete in itself, and with links that lead somewhere. */
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { docsPages } from '../../web/docs/pages.ts';
 import { docsLanguages, urlOf } from '../../web/docs/render.ts';
-import { openStage, type Stage, shots, violationsNow } from './support.ts';
+import { openStage, type Stage, shot, violationsNow } from './support.ts';
 
 let stage: Stage;
 let page: Page;
@@ -72,7 +71,7 @@ test.each(docsLanguages)('search and menu in %s are accessible, and search finds
   await field.fill('nginx');
   await page.getByRole('option').first().waitFor();
   expect(await faultsNow('results')).toEqual([]);
-  await page.screenshot({ path: join(shots, `docs-search-${language}-390.png`) });
+  await shot(page, `docs-search-${language}-390.png`);
   await field.fill('qqqqqq');
   await page.locator('#found .none').waitFor();
   expect(await faultsNow('no result')).toEqual([]);
@@ -82,7 +81,7 @@ test.each(docsLanguages)('search and menu in %s are accessible, and search finds
   await page.waitForURL((to) => to.pathname.startsWith(`/docs/${language}/`));
   await page.locator('button.menu').click();
   expect(await faultsNow('menu')).toEqual([]);
-  await page.screenshot({ path: join(shots, `docs-menu-${language}-390.png`) });
+  await shot(page, `docs-menu-${language}-390.png`);
 });
 
 test('each link within the site leads to a page, and each anchor to a heading', async () => {

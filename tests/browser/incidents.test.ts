@@ -3,12 +3,13 @@ import { resolve } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { incident } from '../incidents/incident.ts';
+import { chromiumProgram } from './support.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 let browser: Browser;
 beforeAll(async () => {
   browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    executablePath: chromiumProgram,
     args: ['--headless', '--no-sandbox', '--disable-gpu'],
   });
 });

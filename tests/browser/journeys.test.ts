@@ -1,8 +1,7 @@
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { allProviders } from '../../server/providers/catalogue.ts';
-import { callFrom, logIn, openStage, type Stage, shots, violationsOn } from './support.ts';
+import { callFrom, logIn, openStage, type Stage, shot, violationsOn } from './support.ts';
 
 const practiceType = allProviders.find(({ slug }) => slug === 'practice')?.type;
 
@@ -71,7 +70,7 @@ test('a new user registers, redeems a code, makes a key and chats', async () => 
   expect((await chat(key)).status).toBe(200);
   await page.getByText(/First request: practice-small/).waitFor();
   expect(await violationsOn(page)).toEqual([]);
-  await page.screenshot({ path: join(shots, 'first-request.png') });
+  await shot(page, 'first-request.png');
   expect((await chat(key)).status).toBe(200);
   expect((await chat(key)).status).toBe(429);
   await page.context().close();
@@ -141,7 +140,7 @@ test('a thousand channels: filter, choose all, tag, undo', async () => {
   await admin.getByLabel('Select all rows on this page').check();
   await admin.getByText('990 of 990 selected').waitFor();
   expect(await violationsOn(admin)).toEqual([]);
-  await admin.screenshot({ path: join(shots, 'thousand-channels.png') });
+  await shot(admin, 'thousand-channels.png');
   await admin.getByRole('button', { name: 'Set tag' }).click();
   await admin.getByRole('dialog').getByLabel('Tag').fill('bulk');
   await admin.getByRole('dialog').getByRole('button', { name: 'Set tag' }).click();

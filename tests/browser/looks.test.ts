@@ -1,9 +1,8 @@
 /** How pages look, from the geometry of what is drawn: every page at five widths with long names, amounts in both displays, the statement on paper. */
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Inside, openInside } from './inside.ts';
-import { quietLine, settled, shots } from './support.ts';
+import { kept, quietLine, settled, shot } from './support.ts';
 
 const widths = [390, 768, 1280, 1440, 1600] as const;
 const plain = [
@@ -163,7 +162,7 @@ const look = async (path: string, where: string): Promise<string[]> => {
     await quietLine(page);
     faults.push(...(await faultsIn()).map((fault) => `${where} ${path || 'home'} ${width}: ${fault}`));
     if (width === 768 || width === 1280)
-      await page.screenshot({ path: join(shots, `look-${where}-${path.replace(/\W+/g, '-') || 'home'}-${width}.png`) });
+      await shot(page, `look-${where}-${path.replace(/\W+/g, '-') || 'home'}-${width}.png`);
   }
   return faults;
 };
@@ -264,9 +263,7 @@ test.each([
     await quietLine(page);
     const found = [...(await faultsIn()), ...(await paleIn())];
     faults.push(...found.map((fault) => `${path || 'home'} ${fault}`));
-    await page.screenshot({
-      path: join(shots, `look-${theme}-${language}-${width}-${path.replace(/\W+/g, '-') || 'home'}.png`),
-    });
+    await shot(page, `look-${theme}-${language}-${width}-${path.replace(/\W+/g, '-') || 'home'}.png`);
   }
   const shown = await page.evaluate(() => `${document.documentElement.lang} ${document.documentElement.dataset.theme}`);
   expect(shown).toContain(language);
@@ -358,7 +355,7 @@ test('long names in Chinese and Latin stay within the sheet, on A4 and on Letter
         .map((one) => one.textContent);
     });
     expect([format, beyond]).toEqual([format, []]);
-    const pdf = (await page.pdf({ path: join(shots, `paper-${format}.pdf`), format })).toString('latin1');
+    const pdf = (await page.pdf({ ...kept(`paper-${format}.pdf`), format })).toString('latin1');
     expect((pdf.match(/\/Type\s*\/Page\b/g) ?? []).length).toBeGreaterThan(3);
   }
   await page.emulateMedia({ media: 'screen' });

@@ -8,7 +8,7 @@ import { en } from '../../web/locales/en.ts';
 import { zh } from '../../web/locales/zh.ts';
 import { freePort, setUp } from '../binary/support.ts';
 import { enter } from './faults.ts';
-import { callFrom, openStage, type Stage, settled, shots, violationsNow } from './support.ts';
+import { callFrom, openStage, type Stage, settled, shot, violationsNow } from './support.ts';
 
 let server: PostgresServer;
 let stage: Stage;
@@ -106,7 +106,7 @@ test('each is shown with its load and what it leases, in both languages, both th
         expect(await page.locator('tbody tr[data-row]').count()).toBe(4);
         await page.getByText(words.nodes.troubled).waitFor();
         const check = async (what: string) => {
-          await page.screenshot({ path: join(shots, `nodes-${what}-${language}-${theme}-${width}.png`) });
+          await shot(page, `nodes-${what}-${language}-${theme}-${width}.png`);
           faults.push(...(await violationsNow(page)).map((error) => `${what} ${language} ${theme} ${width}: ${error}`));
           const wide = () => document.documentElement.scrollWidth > document.documentElement.clientWidth;
           if (await page.evaluate(wide)) faults.push(`${what} ${language} ${theme} ${width}: scrolls sideways`);
@@ -145,7 +145,7 @@ test('one is drained: it ends in order, and is on the list no longer', async () 
   await row(node?.name ?? '').click();
   await page.getByRole('dialog').getByRole('button', { name: en.nodes.drain }).click();
   await page.getByText(en.nodes.drainText).waitFor();
-  await page.screenshot({ path: join(shots, 'nodes-drain.png') });
+  await shot(page, 'nodes-drain.png');
   await page.getByRole('button', { name: en.nodes.drain }).last().click();
   await page.getByText(en.nodes.drained).waitFor();
   expect(await node?.child.exited).toBe(0);
@@ -175,12 +175,12 @@ test('one that is gone: what it takes with it is said, it may be waited for, and
   expect(said).toContain(en.nodes.losesOpen_one.replace('{{count}}', '1').split('{{')[0]?.trim());
   expect(said).toMatch(/\$\d/);
   expect(said).toContain(en.nodes.losesNothing);
-  await page.screenshot({ path: join(shots, 'nodes-forget.png') });
+  await shot(page, 'nodes-forget.png');
   expect(await violationsNow(page)).toEqual([]);
   await page.setViewportSize({ width: 390, height: 800 });
   const button = await question.getByRole('button', { name: en.nodes.forgetNow }).boundingBox();
   expect((button?.x ?? 390) + (button?.width ?? 0)).toBeLessThanOrEqual(390);
-  await page.screenshot({ path: join(shots, 'nodes-forget-390.png') });
+  await shot(page, 'nodes-forget-390.png');
   await page.setViewportSize({ width: 1440, height: 800 });
 
   await question.getByRole('button', { name: /Forget in \d+ min/ }).click();

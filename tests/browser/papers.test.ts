@@ -1,5 +1,4 @@
 /** Papers and alert rules: invoices, statements, links, mails and rules in both languages, on a phone and in the dark, as axe and as the keyboard meet them. */
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { endpoints } from '../../server/contract/endpoints/index.ts';
@@ -7,7 +6,7 @@ import { en } from '../../web/locales/en.ts';
 import { zh } from '../../web/locales/zh.ts';
 import { done, filled } from '../support/answers.ts';
 import { type Inside, openInside } from './inside.ts';
-import { newViolations, settled, shots } from './support.ts';
+import { newViolations, settled, shot } from './support.ts';
 
 let inside: Inside;
 let page: Page;
@@ -85,7 +84,7 @@ test.each([
     faults.push(...(await newViolations(page, seen)).map((fault) => `${name}: ${fault}`));
     const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
     if (wide) faults.push(`${name}: scrolls sideways`);
-    await page.screenshot({ path: join(shots, `papers-${name}-${language}-${theme}-${width}.png`) });
+    await shot(page, `papers-${name}-${language}-${theme}-${width}.png`);
   }
   expect(faults).toEqual([]);
 });

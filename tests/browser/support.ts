@@ -1,13 +1,25 @@
 /** A compiled gateway with a practice upstream, and Chromium before it. */
-import { mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 import { createSandbox, freePort, type Sandbox } from '../binary/support.ts';
 
-/** People look here. */
-export const shots = resolve(import.meta.dirname, '../../screenshots');
+/** People look here, where `GATEWAY_SHOTS=1` asks for pictures: to draw and to pack one takes longer than most of what is looked at. */
+const shots = resolve(import.meta.dirname, '../../screenshots');
+const keepsShots = process.env.GATEWAY_SHOTS === '1';
+/** @returns where a file for people is written, in the words of the browser; nothing where nobody asked. */
+export const kept = (name: string): { readonly path?: string } => (keepsShots ? { path: join(shots, name) } : {});
+
+/** @param name with its extension. */
+export async function shot(page: Page, name: string, more: { readonly fullPage?: true } = {}): Promise<void> {
+  if (keepsShots) await page.screenshot({ ...more, ...kept(name) });
+}
+
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** Draws no window around its pages: a fifth of the processor time less. Debian's package chromium-headless-shell. */
+const shell = '/usr/bin/chromium-headless-shell';
+export const chromiumProgram = process.env.CHROMIUM ?? (existsSync(shell) ? shell : '/usr/bin/chromium');
 const quiet = [
   '--headless',
   '--no-sandbox',
@@ -36,9 +48,9 @@ export interface Stage {
 
 /** @param env of the gateway, over a sandbox's own. */
 export async function openStage(env: Record<string, string> = {}): Promise<Stage> {
-  mkdirSync(shots, { recursive: true });
+  if (keepsShots) mkdirSync(shots, { recursive: true });
   // First, because a machine without Chromium ends here, before anything is started.
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: quiet });
+  const browser = await chromium.launch({ executablePath: chromiumProgram, args: quiet });
   const sandbox = createSandbox();
   const upstream = (await sandbox.start(['mock-upstream', '--port', String(freePort())])).line;
   const url = (await sandbox.start(['serve', '--port', String(freePort())], env)).line.replace('URL: ', '');

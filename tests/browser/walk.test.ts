@@ -1,5 +1,4 @@
 /** Every route for everybody, in both languages, a share of both themes and three widths (all of them with GATEWAY_LONG=1); then everything that opens, and a language nobody speaks. */
-import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { endpoints } from '../../server/contract/endpoints/index.ts';
@@ -8,7 +7,7 @@ import { optionKeys, optionRow } from '../../server/contract/options.ts';
 import { allProviders } from '../../server/providers/catalogue.ts';
 import { figure } from '../support/figure.ts';
 import { inShare } from '../support/often.ts';
-import { callFrom, newViolations, openStage, quietLine, type Stage, shots, violationsNow } from './support.ts';
+import { callFrom, newViolations, openStage, quietLine, type Stage, shot, violationsNow } from './support.ts';
 
 const password = 'password1';
 const widths = [1280, 768, 375] as const;
@@ -218,7 +217,7 @@ test('every route, for everybody, in both languages, both themes and three width
           states += 1;
           if (role === 'root' && (theme === 'light') === (width === 1280) && width !== 768) {
             const name = `${route.replaceAll(/\W+/g, '-') || 'home'}-${language}-${theme}-${width}.png`;
-            await page.screenshot({ path: join(shots, name) });
+            await shot(page, name);
           }
         }
       }
@@ -324,9 +323,7 @@ test('everything that opens', async () => {
     await page.evaluate((mode) => localStorage.setItem('theme-mode', mode), theme);
     const unopened = await walkOpenings(page, async (name) => {
       faults.push(...(await faultsOf(page, `${name} ${language} ${theme} ${width}`)));
-      await page.screenshot({
-        path: join(shots, `open-${name.replaceAll(' ', '-')}-${language}-${theme}-${width}.png`),
-      });
+      await shot(page, `open-${name.replaceAll(' ', '-')}-${language}-${theme}-${width}.png`);
     });
     // On a phone some of these are folded away.
     if (width > 600) closed.push(...unopened);
