@@ -19,13 +19,13 @@ export const heading = (text: string): string => paint('bold', text);
 export const failure = (text: string): string => paint('red', text);
 
 /** A word of a state has its shape before it. */
-const good = /^(?:\S )?(ok|enabled|✓|created|updated)$/;
-const bad = /^(?:\S )?(fail|failed|disabled|auto-disabled|\d+ VIOLATIONS)$/;
+const good = /^(?:\S )?(ok|enabled|✓|created|updated|正常|已启用)$/;
+const bad = /^(?:\S )?(fail|failed|disabled|auto-disabled|失败|已禁用|自动禁用|\d+ VIOLATIONS)$/;
 
 /** A cell, spaces around its word left alone. */
 export function colorCell(cell: string): string {
   const word = cell.trim();
   if (good.test(word)) return paint('green', cell);
   if (bad.test(word)) return paint('red', cell);
-  return /^(?:\S )?warn$/.test(word) ? paint('yellow', cell) : cell;
+  return /^(?:\S )?(?:warn|注意)$/.test(word) ? paint('yellow', cell) : cell;
 }

@@ -10,6 +10,7 @@ import { type Client, type ClientOptions, openClient } from './client.ts';
 import { currentContext } from './contexts.ts';
 import { messageOf } from './errors.ts';
 import { createOutput, type Format, formats, type Output, type Shape, type Streams } from './output.ts';
+import { headingOf } from './parts/chinese-lists.ts';
 import { MigrationLines } from './parts/migration-lines.ts';
 import { withProgress } from './parts/progress.ts';
 import { drawsUnicode, withMarks } from './parts/state-marks.ts';
@@ -106,7 +107,8 @@ export function createContext(
     streams,
     shapeOf(flags),
     (cell) => ago(cell, Date.now(), language),
-    (cells, column) => withMarks(cells, column, drawsUnicode(env)),
+    (cells, column) => withMarks(cells, column, drawsUnicode(env), language),
+    (name) => headingOf(name, language),
   );
   const interactive =
     stdin.isTTY === true &&

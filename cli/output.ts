@@ -69,12 +69,16 @@ export const guarded = (streams: Streams): Streams => ({
   draws: { out: streams.out.write, err: streams.err.write },
 });
 
-/** @param formatCell how times read in tables for people, @param markCells the shapes of states before their words, by column; as they are when absent. */
+/**
+ * @param formatCell how times read in tables for people, @param markCells the shapes of states before their words, by column,
+ * @param headingOf what stands above a column of a terminal; as they are when absent.
+ */
 export function createOutput(
   streams: Streams,
   shape: Shape,
   formatCell: (cell: string) => string = (cell) => cell,
   markCells: (cells: readonly string[], column: string) => readonly string[] = (cells) => cells,
+  headingOf: (name: string) => string = (name) => name,
 ): Output {
   const line = (text: string) => void streams.out.write(`${text}\n`);
   const draws = streams.draws?.out ?? streams.out.write;
@@ -142,7 +146,11 @@ export function createOutput(
           const cells = rows.map((_row, at) => byColumn.map((texts) => texts[at] ?? ''));
           const maxWidth = shape.wide ? Number.POSITIVE_INFINITY : streams.columns;
           const texts = streams.outIsTty
-            ? table(columns, cells, { maxWidth, header: shape.header, color: streams.color === true })
+            ? table(
+                columns.map((column) => ({ ...column, name: headingOf(column.name) })),
+                cells,
+                { maxWidth, header: shape.header, color: streams.color === true },
+              )
             : cells.map((values) => values.join('\t'));
           for (const text of texts) draws(`${text}\n`);
         }

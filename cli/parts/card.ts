@@ -2,7 +2,8 @@
 import { textIn } from '../../server/contract/language.ts';
 import { safeLine } from '../../server/contract/safe-text.ts';
 import type { Context } from '../context.ts';
-import { chineseName, isAmount, readable, reading } from './details.ts';
+import { chineseName } from './chinese-names.ts';
+import { isAmount, readable, reading } from './details.ts';
 import type { Money } from './money.ts';
 import { drawsUnicode, markOf } from './state-marks.ts';
 import { ago } from './when.ts';

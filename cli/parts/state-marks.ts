@@ -1,6 +1,7 @@
 /** A shape before the word of a state, for whoever tells no colours apart: the same in lists, cards and the board. */
 
-import type { Text } from '../../server/contract/enum.ts';
+import type { Language, Text } from '../../server/contract/enum.ts';
+import { stateIn } from './chinese-lists.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -42,8 +43,15 @@ export function markOf(state: string, unicode: boolean): string {
 const isStateColumn = /^(?:status|state|result)$/;
 
 /** Cells of a column of a table for people. Words that are no states stand under the others; where none is one, all stay as they are. */
-export function withMarks(cells: readonly string[], column: string, unicode: boolean): readonly string[] {
+export function withMarks(
+  cells: readonly string[],
+  column: string,
+  unicode: boolean,
+  language: Language = 'en',
+): readonly string[] {
   if (!isStateColumn.test(column)) return cells;
   const marks = cells.map((cell) => markOf(cell, unicode));
-  return marks.every((mark) => mark === '') ? cells : cells.map((cell, at) => `${marks[at] || ' '} ${cell}`.trimEnd());
+  return marks.every((mark) => mark === '')
+    ? cells
+    : cells.map((cell, at) => `${marks[at] || ' '} ${stateIn(cell, language)}`.trimEnd());
 }

@@ -111,6 +111,7 @@ const aloneOnPurpose: readonly (readonly [file: string, why: RegExp])[] = [
   ['cli/commands/user/rows.ts', /^(启用|封禁|提升|降为)/],
   // Headings, which are the names of the columns in English.
   ['cli/commands/logs/tail-line.ts', /^[\u4e00-\u9fff/]{2,5}$/],
+  ['cli/parts/chinese-lists.ts', /^[\u4e00-\u9fff]{1,5}$/],
   ['cli/parts/when.ts', /^(秒|分钟|小时|天)$/],
 ];
 

@@ -1,10 +1,15 @@
 /** Something is being read. */
 import { useTranslation } from 'react-i18next';
 
-export function Waiting() {
+interface WaitingProps {
+  /** It stands where a line of text will: nothing below it moves then. */
+  readonly inLine?: boolean;
+}
+
+export function Waiting({ inLine = false }: WaitingProps) {
   const { t } = useTranslation();
   return (
-    <p role="status" data-waiting className="p-5 text-ink-3">
+    <p role="status" data-waiting className={inLine ? '' : 'p-5 text-ink-3'}>
       {t('app.loading')}
     </p>
   );

@@ -202,7 +202,7 @@ export const topics: readonly (Words & { readonly name: string })[] = [
   --jq '.[].id'  查询 JSON：路径、[]、select(.a == 1)、length、keys、|
   -o csv|yaml|jsonl|id|env
   -q             只输出标识或密钥
-  --columns a,b  选择列`,
+  --columns a,b  选择列，名称同 -o csv 的表头`,
     en: `Output formats
 
   On a terminal: an aligned table, times as "5m ago". In a pipe and with
@@ -211,7 +211,7 @@ export const topics: readonly (Words & { readonly name: string })[] = [
   --jq '.[].id'  query it: paths, [], select(.a == 1), length, keys, |
   -o csv|yaml|jsonl|id|env
   -q             only ids or keys
-  --columns a,b  choose columns`,
+  --columns a,b  choose columns, by the names that -o csv has`,
   },
   {
     name: 'scripting',

@@ -34,7 +34,9 @@ export function Passkeys() {
   return (
     <ActionLine
       title={t('personal.passkeys')}
-      text={read === undefined ? <Waiting /> : canPasskey() ? t('personal.noPasskeys') : t('personal.passkeyUnable')}
+      text={
+        read === undefined ? <Waiting inLine /> : canPasskey() ? t('personal.noPasskeys') : t('personal.passkeyUnable')
+      }
     >
       {canPasskey() ? (
         <div className="flex min-w-0 gap-2 max-sm:basis-full">

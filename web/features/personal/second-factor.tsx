@@ -80,7 +80,7 @@ export function SecondFactor() {
       title={t('personal.secondFactor')}
       text={
         state === undefined ? (
-          <Waiting />
+          <Waiting inLine />
         ) : state.enabled ? (
           t('personal.secondOn', { count: state.recovery_codes_left })
         ) : (
