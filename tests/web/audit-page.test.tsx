@@ -70,6 +70,25 @@ test('a call without kept changes shows what it was called with', async () => {
   expect(page.text()).toContain('new name');
 });
 
+test('where no changes are kept a row says what the call was made with: no secret, no name, nothing that is empty', async () => {
+  const detail = JSON.stringify({
+    ...{
+      id: 7,
+      name: 'pool',
+      key: '***',
+      setting: '***',
+      base_url: '',
+      priority: 0,
+      weight: 5,
+      models: 'gpt-4o,o3',
+      other: null,
+    },
+  });
+  const page = await open([entry({ action: 'channel.create', target: 'pool', detail, changes: [], undoable: false })]);
+  await page.until(() => expect(page.text()).toContain('pool'));
+  expect(document.querySelector('td .text-ink-3')?.textContent).toBe('weight: 5 · models: gpt-4o,o3');
+});
+
 test('filters are asked of the server, and an area that is none is no filter', async () => {
   const page = await open([], '/audit?area=channel&by=boss&target=7&from=1780000000&to=1780003600');
   await page.until(() => expect(page.calls.map(([id]) => id)).toContain('audit.list'));

@@ -278,6 +278,7 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
     TopUpLink: 'https://shop.example.com/codes',
     QuotaRemindThreshold: '500000',
     Announcement: '',
+    model_rules: '[{"models":"^llama3-","outputCap":8192,"refuses":["temperature","seed"]}]',
   }))
     await ask('PUT', '/api/option/', { key: name, value }).catch(() => undefined);
   // A price that went up and came back: its page shows both.

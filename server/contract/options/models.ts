@@ -13,8 +13,8 @@ export const modelsOptions = {
     panel: 'global',
     label: { zh: '模型规则', en: 'Model rules' },
     help: {
-      zh: 'JSON 数组，优先于内置的模型知识；如 [{"models":"^my-model","outputCap":8192,"refuses":["temperature"]}]。结果见 gateway model explain。',
-      en: 'List such as [{"models":"^my-model","outputCap":8192}], before what is built in; see gateway model explain.',
+      zh: '优先于内置的模型知识；JSON 数组，每条规则至少有 models（正则表达式）。结果见 gateway model explain。',
+      en: 'Hold before what is built in: a JSON list whose rules have a pattern of models. See gateway model explain.',
     },
   }),
   request_rules: option({

@@ -15,7 +15,7 @@ import { currentLanguage } from '../../lib/i18n.ts';
 import { useNarrow } from '../../lib/narrow.ts';
 import { useList, useOptionalRead } from '../../lib/read.ts';
 import { useUrl } from '../../lib/url.ts';
-import { changeText, targetText } from './change-words.ts';
+import { changeText, detailText, targetText } from './change-words.ts';
 import { EntrySheet } from './entry-sheet.tsx';
 
 /** What the ids of calls begin with. */
@@ -30,6 +30,9 @@ const areas = [
   'wallet',
   'audit',
 ] as const;
+
+/** As wide as its column has room for. */
+const wide = 'block max-w-[clamp(12rem,24vw,28rem)] truncate max-sm:max-w-full';
 
 export function AuditPage() {
   const { t } = useTranslation();
@@ -84,9 +87,15 @@ export function AuditPage() {
       id: 'changes',
       header: t('audit.changes'),
       key: true,
-      cell: ({ action, target, changes: [first, ...more], changes_left: left }) =>
-        first === undefined ? null : (
-          <span className="row-name" title={changeText(t, first, { action, target })}>
+      cell: ({ action, target, detail, changes: [first, ...more], changes_left: left }) =>
+        first === undefined ? (
+          narrow ? null : (
+            <span className={`${wide} text-ink-3`} title={detailText(detail)}>
+              {detailText(detail)}
+            </span>
+          )
+        ) : (
+          <span className={wide} title={changeText(t, first, { action, target })}>
             {changeText(t, first, { action, target })}
             {more.length + left === 0 ? null : <span className="text-ink-3">{` +${more.length + left}`}</span>}
           </span>

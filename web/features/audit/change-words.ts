@@ -61,6 +61,20 @@ export function valueText(t: TFunction, { kind, id, member }: AuditChange, value
   return shownValue(t, value, member);
 }
 
+/** What names the thing itself, and what says nothing. */
+const unsaid: ReadonlySet<string> = new Set(['id', 'name', 'username', 'key']);
+
+/** What a call was made with, where nothing is kept of what it changed. */
+export function detailText(detail: string): string {
+  const fields = Object.entries(JSON.parse(detail || '{}') as Record<string, unknown>);
+  return fields
+    .filter(([name, value]) => !unsaid.has(name) && value !== '***' && value !== null && value !== false)
+    .map(([name, value]) => [name, String(value)] as const)
+    .filter(([, text]) => !['', '0', '{}', '[]'].includes(text))
+    .map(([name, text]) => `${name}: ${text}`)
+    .join(' · ');
+}
+
 /** A change in one line: what it is of, unless that is what the row names anyway, and its values where these are short. */
 export function changeText(t: TFunction, change: AuditChange, entry: Pick<AuditView, 'action' | 'target'>): string {
   const place = placeOf(t, change);
