@@ -56,13 +56,15 @@ export function ChannelsPage() {
       count={state.all === undefined ? undefined : count}
       actions={
         <>
-          <button
-            type="button"
-            className="button max-sm:hidden"
-            onClick={() => actions.run(() => call('channel.test_all'), t('channels.testAllOk'))}
-          >
-            {t('channels.testAllShort')}
-          </button>
+          {blank ? null : (
+            <button
+              type="button"
+              className="button max-sm:hidden"
+              onClick={() => actions.run(() => call('channel.test_all'), t('channels.testAllOk'))}
+            >
+              {t('channels.testAllShort')}
+            </button>
+          )}
           <PageMenu actions={actions} />
           <AddButton label={t('channels.add')} onClick={() => navigate(`/channel/add${location.search}`)} />
         </>
