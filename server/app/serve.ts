@@ -10,7 +10,6 @@ import type { Missing } from '../billing/ledger/progress.ts';
 import { createBalanceStore, slotsFor } from '../cluster/balance-store.ts';
 import { nodeOrder } from '../cluster/order.ts';
 import { AppError } from '../contract/errors.ts';
-import type { Snapshot, SnapshotDelta } from '../contract/snapshot.ts';
 import { endRotation, rotationStamp } from '../domain/secrets/rotation.ts';
 import { vaultFor } from '../domain/secrets/vault.ts';
 import { embeddedAddon } from '../embedded/embedded-addon.ts';
@@ -306,7 +305,7 @@ interface ControlListeners {
   readonly before: TakenOver | null;
   readonly signIns: SignInCounts;
   /** Notified of users and keys before any relay is. */
-  readonly slots: (update: Snapshot | SnapshotDelta) => void;
+  readonly slots: ReturnType<typeof slotsFor>;
   /** Every relay thread has applied the changes up to this sequence number. */
   readonly applied: (seq: number) => void;
 }
@@ -322,7 +321,7 @@ const receiveControl =
       case 'delta': {
         state.apply(data);
         const update = data.kind === 'delta' ? data : state.snapshot();
-        slots(update);
+        slots(update, state.part);
         void relayThreads.update(update).then(() => applied(data.seq));
         break;
       }

@@ -5,6 +5,7 @@ import { unreported } from '../billing/balances/open-requests.ts';
 import { createMemory } from '../billing/balances/shared-memory.ts';
 import { createNodeLease } from '../billing/leases/node-lease.ts';
 import type { BudgetSnapshot } from '../contract/budgets.ts';
+import type { SnapshotPart } from '../contract/packed-rows.ts';
 import type { Snapshot, SnapshotDelta } from '../contract/snapshot.ts';
 import type { LedgerThread } from '../threads/ledger/thread.ts';
 import { clockReading, createMonoClock } from '../threads/relay/clock.ts';
@@ -42,21 +43,26 @@ export function createBalanceStore({ engine }: DatabasePlace, relayThreads: numb
 export function slotsFor(
   { slots }: Pick<LedgerThread, 'slots'>,
   { memory, accounts, nodeLease }: Money,
-): (update: Snapshot | SnapshotDelta) => void {
+): (update: Snapshot | SnapshotDelta, part: () => SnapshotPart) => void {
   if (nodeLease === null) return () => undefined;
   let known = 1;
-  return ({ kind, users, tokens, budgets = [] }) => {
+  return ({ kind, users, tokens, budgets = [] }, part) => {
+    const all = kind === 'snapshot' ? part() : null;
+    const owners =
+      all === null
+        ? tokens.flatMap(({ id, userId }) => [id, userId])
+        : all.tokens.flatMap((page) => [...page.ids].flatMap((id, row) => [id, page.owners[row] ?? 0]));
     const chunks = memory.parts().chunks.slice(known);
     known += chunks.length;
     slots({
       kind: 'places',
       changed: kind === 'delta',
       slots: accounts.slotIndexes(
-        users.map(({ id }) => id),
-        tokens.map(({ id }) => id),
+        all === null ? users.map(({ id }) => id) : accounts.users.keys(),
+        all === null ? tokens.map(({ id }) => id) : accounts.tokens.keys(),
       ),
       ...(budgets.length === 0 ? {} : { budgets: budgetUpdates(budgets, accounts) }),
-      owners: tokens.flatMap(({ id, userId }) => [id, userId]),
+      owners,
       chunks,
     });
   };

@@ -165,17 +165,12 @@ export const tokenPresets: Pick<TokenSnapshot, PresetMember> = {
   periods: { day: { at: 0, used: 0 }, month: { at: 0, used: 0 } },
 };
 
-/** A key between threads: members that have their preset are left out, which halves what is sent of a hundred thousand of them. */
-export type SentToken = Omit<TokenSnapshot, PresetMember> & Partial<TokenSnapshot>;
+/** A key as text: members that have their preset are left out, and so is what is kept as numbers beside it. */
+export type SentToken = Pick<TokenSnapshot, 'name' | 'status' | 'unlimited'> &
+  Partial<Pick<TokenSnapshot, PresetMember | 'keyHmac'>>;
 
-/** Some of the users and keys of the snapshot that follows it: no thread has all of them in several forms at once. */
-export interface SnapshotPart {
-  readonly kind: 'part';
-  /** Parts before it are of a snapshot that never came. */
-  readonly isFirst: boolean;
-  readonly users: readonly UserSnapshot[];
-  readonly tokens: readonly SentToken[];
-}
+/** What bounds a key, and what it has used. */
+export type TokenMoney = Pick<TokenSnapshot, 'id' | 'unlimited' | 'quotaLimit' | 'used' | 'limits' | 'periods'>;
 
 export interface Snapshot {
   readonly kind: 'snapshot';

@@ -90,7 +90,7 @@ export function createOldServer(deps: OldServerDeps): OldServer {
       relayThreads.forwardTo(endpoint);
       before?.moved(endpoint);
     },
-    openMoney: () => openMoneyOf(money, state.snapshot()),
+    openMoney: () => openMoneyOf(money, state),
     pending: () => relayThreads.status().pending,
     follow: ledgerThread.follow,
     taskResponded(answer) {

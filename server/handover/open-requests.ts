@@ -21,28 +21,30 @@ export interface OpenMoney {
   readonly holders?: readonly (readonly [key: string, money: number, requests: number, tokens: number])[];
 }
 
-interface Named {
-  readonly users: Iterable<{ readonly id: number }>;
-  readonly tokens: Iterable<{ readonly id: number; readonly userId: number }>;
+/** Who is known. */
+interface Known {
+  user(id: number): object | undefined;
+  token(id: number): { readonly userId: number } | undefined;
 }
 
-export function openMoneyOf({ memory, accounts }: Money, { users, tokens }: Named): OpenMoney {
+export function openMoneyOf({ memory, accounts }: Money, known: Known): OpenMoney {
   const { get } = memory;
-  const ofUsers = [...users].map(({ id }): OpenMoney['users'][number] => {
-    const userSlot = accounts.user(id);
-    return userSlot === 0 ? [id, 0, 0] : [id, get(userSlot + UserSlot.held), get(userSlot + UserSlot.maxCost)];
-  });
-  const ofTokens = [...tokens].map(({ id, userId }): OpenMoney['tokens'][number] => {
-    const cap = accounts.token(id);
-    if (cap === 0) return [id, userId, 0, 0, 0, 0];
-    const [held = 0, max = 0, budget = 0, running = 0] = [
-      KeySlot.held,
-      KeySlot.maxCost,
-      KeySlot.budgetHeld,
-      KeySlot.running,
-    ].map((cell) => get(cap + cell));
-    return [id, userId, held, max, budget, running];
-  });
+  const ofUsers: (readonly [id: number, held: number, maxCost: number])[] = [];
+  for (const [id, place] of accounts.users) {
+    const [held, max] = [get(place + UserSlot.held), get(place + UserSlot.maxCost)];
+    if (held + max > 0 && known.user(id) !== undefined) ofUsers.push([id, held, max]);
+  }
+  const ofTokens: OpenMoney['tokens'][number][] = [];
+  for (const [id, place] of accounts.tokens) {
+    const amounts = [
+      get(place + KeySlot.held),
+      get(place + KeySlot.maxCost),
+      get(place + KeySlot.budgetHeld),
+      get(place + KeySlot.running),
+    ] as const;
+    const token = amounts.some((amount) => amount > 0) ? known.token(id) : undefined;
+    if (token !== undefined) ofTokens.push([id, token.userId, ...amounts]);
+  }
   const { groups, holders = [] } = accounts.slotIndexes([], []);
   // Windows of end users begin again with the new process.
   const ofHolders = holders
@@ -54,8 +56,8 @@ export function openMoneyOf({ memory, accounts }: Money, { users, tokens }: Name
     .filter(([, ...amounts]) => amounts.some((amount) => amount > 0));
   const ofGroups = groups.map(([name, place]) => [name, get(place + RateSlot.running)] as const);
   return {
-    users: ofUsers.filter(([, held, max]) => held + max > 0),
-    tokens: ofTokens.filter(([, , ...amounts]) => amounts.some((amount) => amount > 0)),
+    users: ofUsers,
+    tokens: ofTokens,
     groups: ofGroups.filter(([, running]) => running > 0),
     ...(ofHolders.length === 0 ? {} : { holders: ofHolders }),
   };

@@ -32,7 +32,10 @@ const token = {
   limits: null,
   periods: { day: never, month: never },
 };
-const rows = { users: [user], tokens: [token] };
+const rows = {
+  user: (id: number) => (id === user.id ? user : undefined),
+  token: (id: number) => (id === token.id ? token : undefined),
+};
 
 const server = () => {
   const balances = new Balances();

@@ -148,7 +148,7 @@ test('a process that follows another holds what that one’s requests hold of bu
   const holders = before.balances.budgets.of(caller);
   before.balances.account(1, 0).reserve(800, { max: 800, budget: 800, holders, requests: 1, tokens: 40 });
   const remote = createRemoteReservations(after.balances.money);
-  remote.set(openMoneyOf(before.balances.money, { users: [user], tokens: [] }));
+  remote.set(openMoneyOf(before.balances.money, { user: () => user, token: () => undefined }));
   expect(totals(after).held).toEqual([800, 1, 40, 800, 1, 40, 800, 1, 40]);
   remote.set({ users: [], tokens: [], groups: [] });
   expect(totals(after)).toEqual(nothing);

@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { type SnapshotPart, tokenPresets } from '../../server/contract/snapshot.ts';
+import { packTokens, packUsers, type SnapshotPart, tokenAt, userAt } from '../../server/contract/packed-rows.ts';
+import { tokenPresets } from '../../server/contract/snapshot.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
 import { createSnapshotSource } from '../../server/domain/snapshot/load.ts';
-import { createRelayState } from '../../server/relay/state/state.ts';
+import { createRelayState, type RelayState } from '../../server/relay/state/state.ts';
 import { openMigrated } from '../support/migrated.ts';
 
 /** A site with more users and keys than one part has, some of them with everything that can be set. */
@@ -28,8 +29,8 @@ async function source() {
   return createSnapshotSource({ database, vault: createVault(Buffer.from('key')) });
 }
 
-/** What is sent of every key. */
-const always = ['id', 'keyHmac', 'name', 'status', 'unlimited', 'userId'];
+/** What the text of every key says. */
+const always = ['keyHmac', 'name', 'status', 'unlimited'];
 
 const state = () =>
   createRelayState(
@@ -43,16 +44,29 @@ const state = () =>
     () => 0,
   );
 
+function rowsOf(of: RelayState) {
+  const { users, tokens } = of.part();
+  return {
+    users: users.flatMap((page) => [...page.ids].map((_, row) => userAt(page, row))),
+    tokens: tokens.flatMap((page) => [...page.ids].map((_, row) => tokenAt(page, row))),
+  };
+}
+
 test('a snapshot that comes in parts says what it says in one piece, and counts once it is whole', async () => {
   const { load } = await source();
   const parts: SnapshotPart[] = [];
   const rest = await load((part) => void parts.push(part));
-  expect(Math.max(...parts.map(({ users, tokens }) => users.length + tokens.length))).toBe(1000);
+  const pages = parts.flatMap(({ users, tokens }) => [...users, ...tokens]);
+  expect(pages.map(({ ids }) => ids.length)).toEqual([1000, 1000, 1000]);
   expect([rest.users, rest.tokens]).toEqual([[], []]);
-  const sent = parts.flatMap(({ tokens }) => tokens);
-  expect(Object.keys(sent.find(({ id }) => id === 2) ?? {}).toSorted()).toEqual(always);
-  const changed = [3, 4, 2000].flatMap((id) => Object.keys(sent.find((token) => token.id === id) ?? {}));
-  expect([...new Set(changed)].toSorted()).toEqual([...always, ...Object.keys(tokenPresets)].toSorted());
+  const texts = parts
+    .flatMap(({ tokens }) => tokens)
+    .flatMap(({ text }): object[] => JSON.parse(`[${Buffer.from(text).toString()}]`));
+  const membersOf = (id: number) => Object.keys(texts[id - 1] ?? {});
+  expect(membersOf(2).toSorted()).toEqual(always);
+  expect([...new Set([3, 4, 2000].flatMap(membersOf))].toSorted()).toEqual(
+    [...always, ...Object.keys(tokenPresets)].toSorted(),
+  );
   const whole = await load();
   expect([whole.users.length, whole.tokens.length]).toEqual([1000, 2000]);
 
@@ -64,15 +78,25 @@ test('a snapshot that comes in parts says what it says in one piece, and counts 
   inParts.apply(rest);
   atOnce.apply(whole);
   const { nodes, ...kept } = inParts.snapshot();
-  expect(kept).toEqual(whole);
+  expect({ ...kept, ...rowsOf(inParts) }).toEqual(whole);
   expect({ nodes, ...kept }).toEqual(atOnce.snapshot());
+  expect(rowsOf(atOnce)).toEqual(rowsOf(inParts));
   expect(inParts.tokenByHmac('before')).toBe(inParts.token(2000));
 
   // Another one takes its place as a whole.
-  inParts.prepare({ kind: 'part', isFirst: true, users: whole.users.slice(0, 1), tokens: whole.tokens.slice(1, 2) });
+  inParts.prepare({
+    kind: 'part',
+    isFirst: true,
+    users: [packUsers(whole.users.slice(0, 1))],
+    tokens: [packTokens(whole.tokens.slice(1, 2))],
+  });
   expect(inParts.tokenByHmac('h1')?.id).toBe(1);
   inParts.apply({ ...rest, users: whole.users.slice(1, 2) });
-  expect(inParts.snapshot().users.map(({ id }) => id)).toEqual([1, 2]);
+  expect(
+    rowsOf(inParts)
+      .users.map(({ id }) => id)
+      .toSorted(),
+  ).toEqual([1, 2]);
   expect([inParts.tokenByHmac('h1'), inParts.tokenByHmac('before')]).toEqual([undefined, undefined]);
   expect(inParts.tokenByHmac('h2')).toBe(inParts.token(2));
 });

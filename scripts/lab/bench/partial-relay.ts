@@ -7,6 +7,7 @@ import { encryptedSample } from '../../../db/encrypted-columns.ts';
 import { dataDirFiles } from '../../../server/app/data-dir.ts';
 import { openReading } from '../../../server/app/read-only.ts';
 import { Balances } from '../../../server/billing/balances/money.ts';
+import { userAt } from '../../../server/contract/packed-rows.ts';
 import { systemTimers } from '../../../server/contract/timers.ts';
 import { sealedBlobOf, vaultFor } from '../../../server/domain/secrets/vault.ts';
 import { createSnapshotSource } from '../../../server/domain/snapshot/load.ts';
@@ -86,7 +87,8 @@ const core = new RelayCore({
   limits: defaultLimits,
 });
 
-const [someone] = state.snapshot().users;
+const [page] = state.part().users;
+const someone = page === undefined ? undefined : userAt(page, 0);
 if (someone === undefined) throw new Error('the gateway has no user');
 const testPrincipal: Principal = { user: someone, token: null, keyHmac: '', group: someone.group, pinnedChannel: null };
 /** By model: pricing is what these leave out, so one request's prices do for all. */

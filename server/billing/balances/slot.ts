@@ -5,7 +5,8 @@
  */
 
 import { type BudgetSnapshot, budgetUnits, countedWindows } from '../../contract/budgets.ts';
-import type { TokenSnapshot, UserSnapshot } from '../../contract/snapshot.ts';
+import { NumberMap } from '../../contract/number-map.ts';
+import type { TokenMoney, UserSnapshot } from '../../contract/snapshot.ts';
 import { systemTimers, type Timers } from '../../contract/timers.ts';
 
 import type { BalanceEvent, BudgetEvent, EndUserEvent, MoneyEvent } from '../ledger/commands.ts';
@@ -96,7 +97,7 @@ export interface Accounts {
   user(id: number): number;
   token(id: number): number;
   /** Assigns a slot at first sight, where this thread assigns them. */
-  seenToken(token: TokenSnapshot): number;
+  seenToken(token: TokenMoney): number;
   group(name: string): number;
   /** The place of a user whose visits are counted: it has two rings. 0 = they are not. */
   countedUser(id: number): number;
@@ -105,7 +106,7 @@ export interface Accounts {
   /** First sight of a user sets the balance; later rows leave it alone, since balances move only through the ledger. */
   observeUser(user: UserSnapshot): void;
   /** First sight of a token sets what it has used; its limit follows every row. */
-  observeToken(token: TokenSnapshot): void;
+  observeToken(token: TokenMoney): void;
   /** All there are. What the first ones have used is as their rows say; a later one begins with nothing, and is told what it had by events. */
   observeBudgets(budgets: readonly BudgetSnapshot[]): void;
   /** The place of a key, user, group or site that has budgets, by `holderKey`; 0 = unknown. */
@@ -122,12 +123,12 @@ export interface Accounts {
   /** Takes over slots that the main thread has assigned. */
   bind(slotIndexes: SlotIndexes): void;
   /** By id. */
-  readonly users: ReadonlyMap<number, number>;
-  readonly tokens: ReadonlyMap<number, number>;
+  readonly users: Pick<NumberMap, 'keys' | 'values' | typeof Symbol.iterator>;
+  readonly tokens: Pick<NumberMap, 'keys' | typeof Symbol.iterator>;
 }
 
 /** Nothing bounds what the key may use but its owner's balance. */
-export const isUnbounded = ({ unlimited, limits }: Pick<TokenSnapshot, 'unlimited' | 'limits'>): boolean =>
+export const isUnbounded = ({ unlimited, limits }: Pick<TokenMoney, 'unlimited' | 'limits'>): boolean =>
   unlimited && (limits === null || (limits.dayBudget === 0 && limits.monthBudget === 0));
 
 const accountStateOf = ({ balanceVersion: version, overrun, paidIn = 0 }: UserSnapshot): AccountState => ({
@@ -166,8 +167,8 @@ function takePaidIn(memory: Memory, slot: number, version: number, paidIn: numbe
  * (`leased-balance.ts`), at first nothing, and no row and no movement changes it.
  */
 export function createAccounts(memory: Memory, leased = false, timers: Pick<Timers, 'set'> = systemTimers): Accounts {
-  const users = new Map<number, number>();
-  const tokens = new Map<number, number>();
+  const users = new NumberMap();
+  const tokens = new NumberMap();
   const groups = new Map<string, number>();
   /** Unknown users whose requests are counted all the same. */
   const anonymous = new Map<number, number>();
@@ -303,7 +304,7 @@ export function createAccounts(memory: Memory, leased = false, timers: Pick<Time
     memory.release(stripe);
   };
 
-  const observeToken = (token: TokenSnapshot): number => {
+  const observeToken = (token: TokenMoney): number => {
     const known = tokens.get(token.id);
     const slot = known ?? memory.allocate(slotCells);
     if (!leased) memory.set(slot + KeySlot.limit, token.quotaLimit);

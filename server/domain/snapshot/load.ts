@@ -13,12 +13,11 @@ import type { BudgetSnapshot } from '../../contract/budgets.ts';
 import { operations } from '../../contract/deferred-changes.ts';
 import { networksIn } from '../../contract/networks.ts';
 import { isOptionKey, optionRow } from '../../contract/options.ts';
+import { packTokens, packUsers, pageRows, type SnapshotPart } from '../../contract/packed-rows.ts';
 import {
   type ChannelSnapshot,
-  type SentToken,
   type Snapshot,
   type SnapshotDelta,
-  type SnapshotPart,
   type TokenLimits,
   type TokenSnapshot,
   tokenPresets,
@@ -73,12 +72,12 @@ export function createSnapshotSource({
     await readAll(users.after, (rows) => {
       const read = rows.map(userSnapshot);
       if (onPart === undefined) all.users.push(...read);
-      else onPart({ ...more, users: read });
+      else onPart({ ...more, users: [packUsers(read)] });
     });
     await readAll(tokens.after, (rows) => {
       const read = rows.map(tokenSnapshot);
       if (onPart === undefined) all.tokens.push(...read);
-      else onPart({ ...more, tokens: read.map(withoutPresets) });
+      else onPart({ ...more, tokens: [packTokens(read)] });
     });
     return {
       kind: 'snapshot',
@@ -150,14 +149,11 @@ const budgetSnapshot = (row: BudgetRow): BudgetSnapshot => ({
   use: { at: row.window_at ?? 0, used: row.used ?? 0 },
 });
 
-/** So many are read at a time. */
-const partRows = 1000;
-
 async function readAll<Row extends { readonly id: number }>(
   after: (id: number, limit: number) => Promise<Row[]>,
   take: (rows: readonly Row[]) => void,
 ): Promise<void> {
-  for (let rows = await after(0, partRows); rows.length > 0; rows = await after(rows.at(-1)?.id ?? 0, partRows))
+  for (let rows = await after(0, pageRows); rows.length > 0; rows = await after(rows.at(-1)?.id ?? 0, pageRows))
     take(rows);
 }
 
@@ -196,21 +192,6 @@ const tokenSnapshot = (row: RelayTokenRow): TokenSnapshot => ({
     ? tokenPresets.periods
     : { day: { at: row.day_at, used: row.day_used }, month: { at: row.month_at, used: row.month_used } },
 });
-
-const presetMembers = Object.keys(tokenPresets) as (keyof typeof tokenPresets)[];
-
-/** What is empty is the preset itself. */
-function withoutPresets(token: TokenSnapshot): SentToken {
-  const { id, userId, name, keyHmac, status, unlimited } = token;
-  const sent: { -readonly [Member in keyof SentToken]: SentToken[Member] } = {
-    ...{ id, userId, name, keyHmac, status, unlimited },
-  };
-  const put = <Member extends keyof typeof tokenPresets>(member: Member) => {
-    if (token[member] !== tokenPresets[member]) sent[member] = token[member];
-  };
-  presetMembers.forEach(put);
-  return sent;
-}
 
 const isUnused = ({ day_at, day_used, month_at, month_used }: RelayTokenRow): boolean =>
   day_at === 0 && day_used === 0 && month_at === 0 && month_used === 0;

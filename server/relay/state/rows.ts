@@ -1,14 +1,5 @@
-/**
- * Users and keys as the relay keeps them, of which there may be hundreds of thousands: their members lie in the object itself,
- * and what is empty is shared. As they come from another thread, with a table of members beside each, they take twice as much.
- */
-import {
-  type SentToken,
-  type TokenLimits,
-  type TokenSnapshot,
-  tokenPresets,
-  type UserSnapshot,
-} from '../../contract/snapshot.ts';
+/** Users and keys as the relay reads them: all of one shape, and what is empty is shared. */
+import { type TokenLimits, type TokenSnapshot, tokenPresets, type UserSnapshot } from '../../contract/snapshot.ts';
 
 /** A member that a row leaves out does not compile. */
 type Members<T> = { readonly [K in keyof Required<T>]: Required<T>[K] | undefined };
@@ -42,25 +33,24 @@ export class TokenRow implements Members<TokenSnapshot> {
   readonly limits: TokenLimits | null;
   readonly periods: TokenSnapshot['periods'];
 
-  constructor(token: SentToken) {
+  constructor(token: TokenSnapshot) {
     this.id = token.id;
     this.userId = token.userId;
     this.name = token.name;
     this.keyHmac = token.keyHmac;
+    this.oldKey = token.oldKey;
     this.status = token.status;
+    this.expiresAt = token.expiresAt;
     this.unlimited = token.unlimited;
-    this.oldKey = token.oldKey ?? tokenPresets.oldKey;
-    this.expiresAt = token.expiresAt ?? tokenPresets.expiresAt;
-    this.quotaLimit = token.quotaLimit ?? tokenPresets.quotaLimit;
-    this.used = token.used ?? tokenPresets.used;
-    this.modelLimits = token.modelLimits ?? tokenPresets.modelLimits;
-    this.allowIps =
-      token.allowIps === undefined || token.allowIps.length === 0 ? tokenPresets.allowIps : token.allowIps;
-    this.group = token.group ?? tokenPresets.group;
+    this.quotaLimit = token.quotaLimit;
+    this.used = token.used;
+    this.modelLimits = token.modelLimits;
+    this.allowIps = token.allowIps.length === 0 ? tokenPresets.allowIps : token.allowIps;
+    this.group = token.group;
     this.labels = token.labels;
     this.channels = token.channels;
-    this.limits = token.limits ?? tokenPresets.limits;
-    this.periods = token.periods === undefined || isUnused(token.periods) ? tokenPresets.periods : token.periods;
+    this.limits = token.limits;
+    this.periods = isUnused(token.periods) ? tokenPresets.periods : token.periods;
   }
 }
 

@@ -1,13 +1,14 @@
 /** The relay's memory: the published snapshot, indexed for one look-up per question. */
 
 import type { BudgetSnapshot } from '../../contract/budgets.ts';
+import { moneyIn, packUsers, type SnapshotPart, type UserPage, userAt, usersIn } from '../../contract/packed-rows.ts';
 import { mayCostNothing } from '../../contract/pricing/tables.ts';
 import type {
   ChannelSnapshot,
   NodeCount,
   Snapshot,
   SnapshotDelta,
-  SnapshotPart,
+  TokenMoney,
   TokenSnapshot,
   UnknownRights,
   UserSnapshot,
@@ -18,8 +19,10 @@ import { type Removable, removableNamed, type Without } from '../../providers/kn
 import { CandidateIndex, type CandidateList, idsOf } from '../../routing/candidates.ts';
 import { type Chain, compileChains } from '../../routing/chains.ts';
 import { type PlanKey, type RoutePlan, RoutePlans } from '../../routing/plan.ts';
+import { RowStore } from './row-store.ts';
 import { TokenRow, UserRow } from './rows.ts';
 import { compileSettings, type RelaySettings } from './settings.ts';
+import { TokenStore } from './token-store.ts';
 
 export interface RelayState {
   /** Keeps users and keys until the snapshot that they are part of is applied. */
@@ -56,8 +59,10 @@ export interface RelayState {
   onChannel(listener: (id: number) => void): void;
   /** Called after every change. @returns ends it. */
   onUpdate(listener: () => void): () => void;
-  /** All of it, for another thread. */
+  /** All of it but users and keys, for another thread. */
   snapshot(): Snapshot;
+  /** Users and keys, for another thread: it prepares this part before it applies the snapshot. */
+  part(): SnapshotPart;
   /** Machines that serve the site together, this one among them. */
   nodes(): NodeCount;
   /** It has heard neither of the database nor of the others for too long to serve anybody. */
@@ -68,23 +73,22 @@ export interface RelayState {
   isUnknown(userId: number, tokenId: number): boolean;
 }
 
-/** Called for every row of a user or token as it comes and goes. */
+/** Called for every row of a user or token as it comes and goes. Absent = another thread sees to them. */
 export interface AccountWatcher {
-  observeUser(user: UserSnapshot): void;
-  observeToken(token: TokenSnapshot): void;
-  evictUser(id: number): void;
-  evictToken(id: number): void;
+  observeUser?(user: UserSnapshot): void;
+  observeToken?(token: TokenMoney): void;
+  evictUser?(id: number): void;
+  evictToken?(id: number): void;
   /** All there are, whenever one has changed. */
   observeBudgets(budgets: readonly BudgetSnapshot[]): void;
 }
 
 /** @param now epoch milliseconds. */
 export function createRelayState(accounts: AccountWatcher, now: () => number): RelayState {
-  const users = new Map<number, UserSnapshot>();
-  const tokens = new Map<number, TokenSnapshot>();
-  const hmacs = new Map<string, TokenSnapshot>();
-  /** Rows of a snapshot that is still to come. */
-  let prepared: { readonly users: UserRow[]; readonly tokens: TokenRow[] } | null = null;
+  const users = new RowStore<UserSnapshot, UserPage>((page, row) => new UserRow(userAt(page, row)), packUsers);
+  const tokens = new TokenStore();
+  /** Of a snapshot that is still to come. */
+  let prepared: SnapshotPart[] = [];
   const channels = new CandidateIndex<ChannelSnapshot>();
   const plans = new RoutePlans();
   const unsupported = new Map<
@@ -106,26 +110,23 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
   const watchers = new Set<() => void>();
   const { promise: ready, resolve: incoming } = Promise.withResolvers<void>();
 
-  const dropKeys = (token: TokenSnapshot | undefined) => {
-    if (token === undefined) return;
-    hmacs.delete(token.keyHmac);
-    if (token.oldKey !== null) hmacs.delete(token.oldKey.hmac);
-  };
   const setToken = (token: TokenRow) => {
-    dropKeys(tokens.get(token.id));
-    tokens.set(token.id, token);
-    if (token.oldKey !== null) hmacs.set(token.oldKey.hmac, token);
-    hmacs.set(token.keyHmac, token);
-    accounts.observeToken(token);
-  };
-  const removeToken = (id: number) => {
-    dropKeys(tokens.get(id));
-    tokens.delete(id);
-    accounts.evictToken(id);
+    tokens.set(token);
+    accounts.observeToken?.(token);
   };
   const setUser = (user: UserRow) => {
-    users.set(user.id, user);
-    accounts.observeUser(user);
+    users.set(user);
+    accounts.observeUser?.(user);
+  };
+  const addPart = (part: SnapshotPart) => {
+    for (const page of part.users) {
+      users.add(page);
+      if (accounts.observeUser !== undefined) for (const user of usersIn(page)) accounts.observeUser(user);
+    }
+    for (const page of part.tokens) {
+      tokens.add(page);
+      if (accounts.observeToken !== undefined) for (const token of moneyIn(page)) accounts.observeToken(token);
+    }
   };
 
   /** Expired refusals are left out, and the rest is looked at again when the next one expires. */
@@ -150,10 +151,8 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
     ready,
     settings: compileSettings(options, now()),
     prepare(part) {
-      if (part.isFirst) prepared = null;
-      prepared ??= { users: [], tokens: [] };
-      for (const user of part.users) prepared.users.push(new UserRow(user));
-      for (const token of part.tokens) prepared.tokens.push(new TokenRow(token));
+      if (part.isFirst) prepared = [];
+      prepared.push(part);
     },
     apply(update) {
       seq = update.seq;
@@ -166,19 +165,20 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
       if (update.kind === 'snapshot') {
         users.clear();
         tokens.clear();
-        hmacs.clear();
         channels.clear();
         unsupported.clear();
         options.clear();
-        for (const user of prepared?.users ?? []) setUser(user);
-        for (const token of prepared?.tokens ?? []) setToken(token);
-        prepared = null;
+        prepared.forEach(addPart);
+        prepared = [];
       } else {
         for (const id of update.removed.users) {
           users.delete(id);
-          accounts.evictUser(id);
+          accounts.evictUser?.(id);
         }
-        for (const id of update.removed.tokens) removeToken(id);
+        for (const id of update.removed.tokens) {
+          tokens.delete(id);
+          accounts.evictToken?.(id);
+        }
         for (const id of update.removed.channels) {
           if (channels.delete(id)) free.clear();
           unsupported.delete(id);
@@ -212,7 +212,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
       if (update.kind === 'snapshot') incoming();
       for (const watcher of watchers) watcher();
     },
-    tokenByHmac: (hmac) => hmacs.get(hmac),
+    tokenByHmac: (hmac) => tokens.byHash(hmac),
     token: (id) => tokens.get(id),
     user: (id) => users.get(id),
     channel: (id) => channels.get(id),
@@ -256,8 +256,8 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
     snapshot: () => ({
       kind: 'snapshot',
       seq,
-      users: [...users.values()],
-      tokens: [...tokens.values()],
+      users: [],
+      tokens: [],
       channels: [...channels.all()],
       options: Object.fromEntries(options),
       ...(unsupported.size === 0 ? {} : { unsupported: [...unsupported.values()].map(({ rows }) => rows) }),
@@ -266,6 +266,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
       nodes,
       ...(unknown === undefined ? {} : { unknown }),
     }),
+    part: () => ({ kind: 'part', isFirst: true, users: users.pages(), tokens: tokens.pages() }),
     nodes: () => nodes,
     isIsolated: () => unknown?.all === true,
     isAway: () => unknown?.away === true,

@@ -1,6 +1,7 @@
 /** Follows the change feed and sends the relay what changed, whichever process changed it. */
 
-import type { NodeCount, Snapshot, SnapshotDelta, SnapshotPart, UnknownRights } from '../../contract/snapshot.ts';
+import type { SnapshotPart } from '../../contract/packed-rows.ts';
+import type { NodeCount, Snapshot, SnapshotDelta, UnknownRights } from '../../contract/snapshot.ts';
 import { systemTimers, type Timer, type Timers } from '../../contract/timers.ts';
 import type { SnapshotSource } from '../../domain/snapshot/load.ts';
 

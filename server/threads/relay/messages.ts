@@ -5,6 +5,7 @@ import type { SlotIndexes } from '../../billing/balances/slot.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import type { ErrorCode, ErrorParams } from '../../contract/errors.ts';
 import type { HealthQuestion } from '../../contract/key-health.ts';
+import type { SnapshotPart } from '../../contract/packed-rows.ts';
 import type { Snapshot, SnapshotDelta } from '../../contract/snapshot.ts';
 import type { TrafficWindow } from '../../contract/traffic.ts';
 import type { RefusalReport } from '../../contract/unsupported-members.ts';
@@ -50,6 +51,8 @@ export interface ServingOrder {
 /** Plain rows, and where in the shared memory they are counted. */
 export interface RelayUpdate {
   readonly kind: 'snapshotUpdate';
+  /** Users and keys of a snapshot; null = the update is none. */
+  readonly part: SnapshotPart | null;
   readonly update: Snapshot | SnapshotDelta;
   readonly slots: SlotIndexes;
   /** Chunks of the shared memory that were allocated since the last message. */

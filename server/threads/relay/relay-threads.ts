@@ -217,11 +217,13 @@ export class RelayThreads implements RelayPool {
   }
 
   #updateOf(update: Snapshot | SnapshotDelta): Omit<RelayUpdate, 'chunks'> {
-    const slots = this.#deps.balances.money.accounts.slotIndexes(
-      update.users.map(({ id }) => id),
-      update.tokens.map(({ id }) => id),
+    const { accounts } = this.#deps.balances.money;
+    const isAll = update.kind === 'snapshot';
+    const slots = accounts.slotIndexes(
+      isAll ? accounts.users.keys() : update.users.map(({ id }) => id),
+      isAll ? accounts.tokens.keys() : update.tokens.map(({ id }) => id),
     );
-    return { kind: 'snapshotUpdate', update, slots };
+    return { kind: 'snapshotUpdate', part: isAll ? this.#deps.state.part() : null, update, slots };
   }
 
   #pulseOf(number: number): SharedArrayBuffer {

@@ -24,14 +24,6 @@ declare const self: {
 /** Interval of health reports; other threads learn of a change that late. */
 const checkMs = 50;
 
-/** Balances are seen to by the main thread, before it passes rows on. */
-const noop = {
-  observeUser: () => undefined,
-  observeToken: () => undefined,
-  evictUser: () => undefined,
-  evictToken: () => undefined,
-};
-
 /** Tokens are counted by one thread for all relays. */
 function countingThread(): CountingThread {
   return {
@@ -52,7 +44,8 @@ function start(order: RelayStart): (message: ToRelay) => void {
   );
   const balances = new Balances(money);
   for (const first of order.rows) money.open.add(first);
-  const state = createRelayState({ ...noop, observeBudgets: (all) => balances.budgets.set(all) }, timers.now);
+  // Balances are seen to by the main thread, before it passes rows on.
+  const state = createRelayState({ observeBudgets: (all) => balances.budgets.set(all) }, timers.now);
   const ledger = createLedgerClient(order.ledger as unknown as LedgerPort, undefined, timers);
   order.ledger.start();
   const counting = countingThread();
@@ -69,9 +62,10 @@ function start(order: RelayStart): (message: ToRelay) => void {
     trialCells: order.trialCells,
     send: (message) => self.postMessage(message),
   });
-  const receive = ({ chunks, slots, update }: RelayUpdate) => {
+  const receive = ({ chunks, slots, part, update }: RelayUpdate) => {
     memory.attachChunks(chunks);
     money.accounts.bind(slots);
+    if (part !== null) state.prepare(part);
     state.apply(update);
   };
   receive(order.update);
