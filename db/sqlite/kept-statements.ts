@@ -2,8 +2,8 @@
 import type { Database as RawDatabase, Statement } from 'better-sqlite3';
 import type { SqliteDatabase as KyselyDatabase } from 'kysely';
 
-/** What the API asks again and again; a statement takes up to 20 KB. */
-const maxKept = 128;
+/** What the API asks again and again; a statement over a wide table takes 22 KB. */
+const maxKept = 64;
 /** Longer ones have a place for each of many values, and seldom come twice. */
 const maxLength = 4000;
 
