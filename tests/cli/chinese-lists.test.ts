@@ -9,11 +9,12 @@ import { withMarks } from '../../cli/parts/state-marks.ts';
 /** Headings of all lists that the outlines draw on a terminal: bold, two cells apart. */
 const outlines = resolve(import.meta.dirname, 'outlines');
 const headings = new Set(
-  readdirSync(outlines)
+  readdirSync(outlines, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.txt'))
     .flatMap((file) => [...readFileSync(join(outlines, file), 'utf8').matchAll(/\^\[1m(.*?)\s*\^\[22m/g)])
     .flatMap(([, line = '']) => line.trim().split(/ {2,}/))
-    .map((name) => name.toLowerCase()),
+    .map((name) => name.toLowerCase())
+    .filter((name) => !/\p{Script=Han}/u.test(name)),
 );
 
 test('every heading of a list has a word in Chinese, and stays as it is in English', () => {

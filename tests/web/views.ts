@@ -204,4 +204,10 @@ export const missing = {
   'user-edit': view('/user/edit/999', root, unknown),
   'channel-edit': view('/channel/edit/999', root),
   model: view('/pricing/no-such-model', root),
+  invoice: view('/invoice', mira),
+  'invoice-unknown': view('/invoice?number=2026-99', root, {
+    ...unknown,
+    refusal: 'invoice 2026-99 does not exist',
+    refusalCode: 'not_found',
+  }),
 } as const satisfies Record<string, VisitOptions>;
