@@ -111,6 +111,42 @@ test('code asks for the same, with a key of one\u2019s own and without what is t
   expect(code.node).toContain("baseURL: 'https://site.example/v1'");
 });
 
+test('two answers are laid over each other: marked is what one says alone, and each can be read back whole', async () => {
+  const { piecesOf, sharedIn } = await import('../../web/features/playground/difference.tsx');
+  const pairs = [
+    ['Walk both lists at once.\n\n```rust\nlet x = 1;\n```', 'Walk the lists at once.\n\n```rust\nlet y = 1;\n```'],
+    ['先比较两个列表的头部，再取较小者。', '比较两个列表的头部，取较小的一个。'],
+    ['', 'only the second'],
+    ['one two', 'three four'],
+  ] as const;
+  for (const [first, second] of pairs) {
+    const pieces = piecesOf(first, second);
+    const read = (of: string) =>
+      pieces.filter((piece) => piece.in === 'both' || piece.in === of).map(({ text }) => text);
+    expect([read('first').join(''), read('second').join('')]).toEqual([first, second]);
+  }
+  expect(piecesOf('a big red dog', 'a small red dog')).toEqual([
+    { text: 'a ', in: 'both' },
+    { text: 'big ', in: 'first' },
+    { text: 'small ', in: 'second' },
+    { text: 'red dog', in: 'both' },
+  ]);
+  // In Chinese single words are told apart too, not whole sentences.
+  expect(piecesOf('取较小者', '取较大者').some((piece) => piece.in === 'both')).toBe(true);
+  const shared = (first: string, second: string) => sharedIn(piecesOf(first, second));
+  expect([shared('a b', 'a b'), shared('', ''), shared('one', 'two'), shared('a b', 'a c')]).toEqual([1, 1, 0, 0.5]);
+});
+
+test('answers without a word in common do not hold the page', async () => {
+  const { piecesOf } = await import('../../web/features/playground/difference.tsx');
+  const words = (name: string) => Array.from({ length: 20_000 }, (_, at) => `${name}${at}`).join(' ');
+  const [first, second] = [words('left'), words('right')];
+  expect(piecesOf(first, second)).toEqual([
+    { text: first, in: 'first' },
+    { text: second, in: 'second' },
+  ]);
+});
+
 test('a reload brings models, settings, questions and answers back, with cost, times and the way to the log', async () => {
   const { writeKept, readKept } = await import('../../web/features/playground/keep.ts');
   const first = answer({ text: 'yes', cost: 21, logId: 8, tokensIn: 12, tokensOut: 30, firstMs: 300, ms: 900 });

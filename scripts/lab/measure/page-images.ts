@@ -66,6 +66,13 @@ async function converse(page: Page, capture: CaptureOrder): Promise<void> {
   if (capture.state === 'empty') return;
   await page.evaluate(
     ([text]) => {
+      const shorter = (text: string): string =>
+        text
+          .replace(
+            'Walk both lists at once and take the smaller head each time',
+            'Compare the two heads and push the smaller one',
+          )
+          .replace(', and the order of equal elements stays', ' and keeps the order of equal elements');
       const answer = {
         ...{ state: 'complete', error: '', thinking: '', results: {}, calls: [], cost: 2050, logId: null },
         text: `Walk both lists at once and take the smaller head each time:\n\n\`\`\`rust\nfn merge(a: &[i32], b: &[i32]) -> Vec<i32> {\n    let (mut i, mut j) = (0, 0);\n    let mut out = Vec::with_capacity(a.len() + b.len());\n    while i < a.len() && j < b.len() {\n        if a[i] <= b[j] { out.push(a[i]); i += 1 } else { out.push(b[j]); j += 1 }\n    }\n    out.extend_from_slice(&a[i..]);\n    out.extend_from_slice(&b[j..]);\n    out\n}\n\`\`\`\n\nIt takes **O(n + m)** time, and the order of equal elements stays.`,
@@ -76,7 +83,14 @@ async function converse(page: Page, capture: CaptureOrder): Promise<void> {
         JSON.stringify({
           models: ['gpt-4o', 'claude-sonnet-4-5'],
           settings: {},
-          turns: [{ id: 1, text, files: [], answers: [[answer], [answer]] }],
+          turns: [
+            {
+              id: 1,
+              text,
+              files: [],
+              answers: [[answer], [{ ...answer, text: shorter(answer.text), cost: 2710, ms: 1830, tokensOut: 174 }]],
+            },
+          ],
         }),
       );
     },

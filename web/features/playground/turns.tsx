@@ -1,9 +1,10 @@
 /** What was said, newest in view: each question over the answers of the models, side by side. */
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { Icon } from '../../components/icon.tsx';
 import { Scrolls } from '../../components/scrolls.tsx';
+import { Waiting } from '../../components/waiting.tsx';
 import type { ToolCall } from '../../lib/chat-stream.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { grouped, timeText } from '../../lib/format.ts';
@@ -168,6 +169,34 @@ function Part({ answer, onResults, actions }: PartProps) {
   );
 }
 
+const Difference = lazy(async () => ({ default: (await import('./difference.tsx')).Difference }));
+
+const textOf = (answers: readonly Answer[]): string => answers.map((answer) => answer.text).join('\n\n');
+
+/** Offers to lay the first answer over each of the others. */
+function Differences({ names, turn }: { readonly names: readonly string[]; readonly turn: Turn }) {
+  const { t } = useTranslation();
+  const [open, setOpen] = useState(false);
+  const texts = names.map((_name, place) => textOf(turn.answers[place] ?? []));
+  const [first = ''] = texts;
+  const others = texts.flatMap((text, place) => (place === 0 || text === '' ? [] : [{ text, place }]));
+  if (first === '' || others.length === 0) return null;
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
+      <button type="button" className="button w-fit" aria-expanded={open} onClick={() => setOpen(!open)}>
+        {t(open ? 'playground.hideDifference' : 'playground.showDifference')}
+      </button>
+      {open ? (
+        <Suspense fallback={<Waiting />}>
+          {others.map(({ text, place }) => (
+            <Difference key={place} names={[names[0] ?? '', names[place] ?? '']} texts={[first, text]} />
+          ))}
+        </Suspense>
+      ) : null}
+    </div>
+  );
+}
+
 export interface TurnsProps {
   readonly turns: readonly Turn[];
   readonly names: readonly string[];
@@ -250,7 +279,7 @@ export function Turns({ turns, names, busy, onRetry, onEdit, onResults, onStart 
               <div className={`grid gap-5 ${columns[names.length - 1] ?? ''}`}>
                 {names.map((name, place) => {
                   const answers = turn.answers[place] ?? [];
-                  const text = answers.map((answer) => answer.text).join('\n\n');
+                  const text = textOf(answers);
                   const actions = busy ? null : (
                     <>
                       <button
@@ -302,6 +331,7 @@ export function Turns({ turns, names, busy, onRetry, onEdit, onResults, onStart 
                   );
                 })}
               </div>
+              {busy && last ? null : <Differences names={names} turn={turn} />}
             </section>
           );
         })}
