@@ -26,6 +26,7 @@ beforeEach(async () => {
     ['invoice.seller_tax_id', 'GB1'],
     ['invoice.tax_rate', '19'],
     ['invoice.note', ''],
+    ['invoice.credit_note', ''],
     ['invoice.time_zone', ''],
   ] as const)
     await api.gateway.option(name, value);
@@ -131,6 +132,22 @@ test('a refund makes a credit note, its parts add up to the invoice, and takes q
   const sum = (part: 'gross' | 'net' | 'tax' | 'quota') => notes.reduce((all, note) => all + note[part], 0);
   for (const part of ['gross', 'net', 'tax', 'quota'] as const) expect(sum(part)).toBe(-invoice[part]);
   expect(notes[0]).toMatchObject({ kind: 'credit_note', seller: invoice.seller, buyer: invoice.buyer, tax_rate: '19' });
+});
+
+test('a credit note has a note of its own, never that of the invoice', async () => {
+  await api.gateway.option('invoice.note', 'Thank you. Nothing is due.');
+  const trade = await pay(alice.id);
+  const noteOf = async (money: string): Promise<string> => {
+    await send('POST', '/api/user/topup/refund', { trade_no: trade, money });
+    const { items } = (await send('GET', `/api/invoice/?keyword=${trade}&kind=credit_note`)).data as {
+      items: InvoiceRow[];
+    };
+    return ((await send('GET', `/api/invoice/${items[0]?.number}`)).data as Invoice).note;
+  };
+  expect((await invoiceOf(trade)).note).toBe('Thank you. Nothing is due.');
+  expect(await noteOf('3.00')).toBe('');
+  await api.gateway.option('invoice.credit_note', ' Returned the way it was paid. ');
+  expect(await noteOf('4.00')).toBe('Returned the way it was paid.');
 });
 
 test('a refund that says what was given back before counts once, however often it is sent', async () => {

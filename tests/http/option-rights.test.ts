@@ -89,6 +89,7 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   'invoice.tax_name': [100, invoices],
   'invoice.tax_rate': [100, invoices],
   'invoice.note': [100, invoices],
+  'invoice.credit_note': [100, invoices],
   'invoice.statement_bills': [100, invoices],
   'invoice.time_zone': [100, invoices],
   MinTopUp: [100, payment],

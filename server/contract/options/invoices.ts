@@ -53,6 +53,16 @@ export const invoiceOptions = {
     label: { zh: '发票附注', en: 'Note on invoices' },
     help: { zh: '印在发票末尾，例如免税依据。', en: 'Stands at the foot, for example why no tax is due.' },
   }),
+  'invoice.credit_note': option({
+    ...place,
+    kind: text,
+    fallback: '',
+    label: { zh: '红字发票附注', en: 'Note on credit notes' },
+    help: {
+      zh: '印在红字发票末尾；其上不印发票附注。',
+      en: 'Stands at the foot of a credit note, where the note on invoices does not stand.',
+    },
+  }),
   'invoice.statement_bills': option({
     ...place,
     kind: toggle,

@@ -90,7 +90,7 @@ export function createInvoices(deps: {
       };
     },
     /**
-     * Corrects an order's invoice by what is given back: with its seller, buyer and tax as they were.
+     * Corrects an order's invoice by what is given back: with its seller, buyer and tax as they were, and a note of its own.
      * @param refunded of the order's price, in all. @returns null where the order has no invoice.
      */
     async creditDraft(order: TopUpRow, refunded: number, at: number): Promise<InvoiceDraft | null> {
@@ -109,6 +109,8 @@ export function createInvoices(deps: {
         net: before.net - after.net,
         tax: before.tax - after.tax,
         quota: taken(order.refunded) - taken(refunded),
+        // What an invoice says of a payment is not true of money that is given back.
+        note: options.get('invoice.credit_note').trim(),
       };
     },
     /** Whose it is. @throws AppError not_found */

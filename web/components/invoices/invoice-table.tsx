@@ -162,7 +162,15 @@ export function InvoiceTable({ of }: { readonly of: 'self' | 'all' }) {
             </button>
           </FilterBar>
         }
-        empty={<Empty text={t(all ? 'invoices.none' : 'invoices.noneOwn')} />}
+        empty={
+          <Empty text={t(all ? 'invoices.none' : 'invoices.noneOwn')}>
+            {all && isRoot(user) ? (
+              <Link href="/setting?tab=system&q=invoice.seller" className="button">
+                {t('invoices.nameSeller')}
+              </Link>
+            ) : null}
+          </Empty>
+        }
       />
       <Pager {...pageState} total={list.data?.total} />
       {refunding === null ? null : <RefundSheet tradeNo={refunding} onClose={() => setRefunding(null)} />}
