@@ -5,6 +5,9 @@ import type { DrawingTasksTable, TasksTable } from '../schema/tables.ts';
 
 export type DrawingRow = Selectable<DrawingTasksTable>;
 export type SongRow = Selectable<TasksTable>;
+/** With the name of its channel; null = it was deleted. */
+export type ListedDrawing = DrawingRow & { channel_name: string | null };
+export type ListedSong = SongRow & { channel_name: string | null };
 
 export interface DrawingFilter {
   readonly userId?: number | undefined;
@@ -54,14 +57,34 @@ export function createTasksRepository({ query }: Database) {
   return {
     /** Newest first. */
     async listDrawings(filter: DrawingFilter, offset: number, limit: number) {
-      const rows = await narrowDrawings(filter).selectAll().orderBy('id', 'desc').offset(offset).limit(limit).execute();
+      const rows: ListedDrawing[] = await narrowDrawings(filter)
+        .selectAll('drawing_tasks')
+        .select((eb) =>
+          eb
+            .selectFrom('channels')
+            .select('name')
+            .whereRef('channels.id', '=', 'drawing_tasks.channel_id')
+            .as('channel_name'),
+        )
+        .orderBy('id', 'desc')
+        .offset(offset)
+        .limit(limit)
+        .execute();
       const { total } = await narrowDrawings(filter)
         .select((eb) => eb.fn.countAll<number>().as('total'))
         .executeTakeFirstOrThrow();
       return { rows, total };
     },
     async listSongs(filter: SongFilter, offset: number, limit: number) {
-      const rows = await narrowSongs(filter).selectAll().orderBy('id', 'desc').offset(offset).limit(limit).execute();
+      const rows: ListedSong[] = await narrowSongs(filter)
+        .selectAll('tasks')
+        .select((eb) =>
+          eb.selectFrom('channels').select('name').whereRef('channels.id', '=', 'tasks.channel_id').as('channel_name'),
+        )
+        .orderBy('id', 'desc')
+        .offset(offset)
+        .limit(limit)
+        .execute();
       const { total } = await narrowSongs(filter)
         .select((eb) => eb.fn.countAll<number>().as('total'))
         .executeTakeFirstOrThrow();

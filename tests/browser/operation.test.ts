@@ -283,7 +283,7 @@ const drawing = (more: object) => ({
 test('drawings: times, tags, bars, pictures and reasons as the document has them', async () => {
   const actions = 'IMAGINE UPSCALE VARIATION HIGH_VARIATION LOW_VARIATION PAN DESCRIBE BLEND UPLOAD SHORTEN'.split(' ');
   const rows = [
-    drawing({}),
+    drawing({ channel_name: 'east' }),
     drawing({ id: 2, finish_time: 1_700_000_061_000, code: 21, status: 'IN_PROGRESS', progress: '40%', channel_id: 8 }),
     drawing({
       id: 3,
@@ -295,7 +295,9 @@ test('drawings: times, tags, bars, pictures and reasons as the document has them
     }),
     ...actions.slice(0, 7).map((action, at) => drawing({ id: 4 + at, action, code: 0 })),
   ];
-  await page.route('**/api/mj/?*', (route) => route.fulfill({ json: { success: true, message: '', data: rows } }));
+  await page.route('**/api/mj/?*', (route) =>
+    route.fulfill({ json: { success: true, message: '', data: rows }, headers: { 'x-total-count': '12' } }),
+  );
   await page.evaluate(() => localStorage.setItem('page-size', '10'));
   await wide(2400);
   await inside.open('midjourney');
@@ -315,7 +317,7 @@ test('drawings: times, tags, bars, pictures and reasons as the document has them
   expect(await color(quick)).not.toBe(await color(slow));
   expect(await quick.getAttribute('class')).toContain('success');
   expect(await slow.getAttribute('class')).toContain('danger');
-  await row(0).getByRole('button', { name: '7', exact: true }).click();
+  await row(0).getByRole('button', { name: 'east', exact: true }).click();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('7');
   for (const [at, text] of [en.tasks.c1, en.tasks.c21, en.tasks.c22, en.tasks.c0].entries())
     await row(at).getByText(text, { exact: true }).waitFor();
@@ -326,7 +328,7 @@ test('drawings: times, tags, bars, pictures and reasons as the document has them
       .locator('[style*=width]')
       .evaluate((one) => getComputedStyle(one).backgroundColor);
   expect(await bar(2)).not.toBe(await bar(1));
-  await page.getByText('1–10 of 10+').waitFor();
+  await page.getByText('1–10 of 12').waitFor();
   expect(await choicesOf(page.getByLabel(en.table.size))).toEqual(
     [10, 20, 50, 100].map((count) => en.table.perPage.replace('{{count}}', String(count))),
   );
@@ -352,7 +354,9 @@ test('tasks: a ring or the text, the platform, and the whole record on a click',
     { ...task, action: 'MUSIC', task_id: 't1', status: 'SUCCESS', progress: '100%', fail_reason: '' },
     { ...task, id: 2, action: 'LYRICS', task_id: 't2', status: 'FAILURE', progress: 'queued', fail_reason: 'no voice' },
   ];
-  await page.route('**/api/task/?*', (route) => route.fulfill({ json: { success: true, message: '', data: rows } }));
+  await page.route('**/api/task/?*', (route) =>
+    route.fulfill({ json: { success: true, message: '', data: rows }, headers: { 'x-total-count': '2' } }),
+  );
   await wide(2000);
   await inside.open('task');
   const { submitted, finished, progress, taken, channel, platform, type, taskId, status, reason } = en.tasks;

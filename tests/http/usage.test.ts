@@ -162,12 +162,19 @@ test('drawings and tasks: newest first, by owner, counted in a header', async ()
       },
     ] as never)
     .execute();
+  await query
+    .insertInto('channels')
+    .values({ id: 3, type: 2, name: 'east', key_sealed: '', created_at: 1 } as never)
+    .execute();
   const own = await api.send('GET', '/api/mj/self/?p=0', undefined, me);
   expect(own.headers.get('x-total-count')).toBe('2');
   expect(own.body.data).toMatchObject([
     { mj_id: 'b', channel_id: 0 },
     { mj_id: 'a', channel_id: 0 },
   ]);
+  // Operators read the channel's name; its owner learns neither name nor number.
+  expect(own.body.data).not.toContainEqual(expect.objectContaining({ channel_name: expect.anything() }));
+  expect((await get('/api/mj/?mj_id=a', root)).data).toMatchObject([{ channel_id: 3, channel_name: 'east' }]);
   const all = async (query: string) =>
     ((await get(`/api/mj/?${query}`, root)).data as { mj_id: string; channel_id: number }[]).map(({ mj_id }) => mj_id);
   expect(await all('p=0')).toEqual(['c', 'b', 'a']);
@@ -184,7 +191,13 @@ test('drawings and tasks: newest first, by owner, counted in a header', async ()
   expect((await get('/api/task/self?p=0&end_timestamp=NaN', me)).data).toMatchObject([
     { task_id: 't1', submit_time: 10, data: { x: 1 }, channel_id: 0 },
   ]);
-  expect((await get('/api/task/?task_id=t2', root)).data).toMatchObject([{ task_id: 't2', data: 'broken' }]);
+  expect((await get('/api/task/self?p=0', me)).data).not.toContainEqual(
+    expect.objectContaining({ channel_name: expect.anything() }),
+  );
+  // A channel that is gone has no name.
+  expect((await get('/api/task/?task_id=t2', root)).data).toMatchObject([
+    { task_id: 't2', data: 'broken', channel_name: '' },
+  ]);
 });
 
 test('groups, a self-test and a token’s own log', async () => {

@@ -203,7 +203,7 @@ test('a range that ends before it begins is said to be one, an open one is not',
         <TaskListPage
           {...{ title: 'Tasks', idLabel: 'id', place: 'tasks', initial: '7d' }}
           columns={() => []}
-          load={async () => []}
+          load={async (_admin, { from, to }) => ({ items: [], total: from === 0 && to === 0 ? 1 : 0 })}
           detail={() => ({ title: '', body: null })}
         />
       ),
@@ -219,6 +219,39 @@ test('a range that ends before it begins is said to be one, an open one is not',
     const page = await shown(path);
     await page.until(() => expect(page.text(), path).toContain(words));
   }
+});
+
+test('a log that never had a row has no bar to narrow it; one that has rows at other times leads to them', async () => {
+  const { TaskListPage } = await import('../../web/features/tasks/task-list-page.tsx');
+  const shown = (ever: number, place: 'drawings' | 'tasks', path = '/task') =>
+    mounted(
+      () => (
+        <TaskListPage
+          {...{ title: 'Tasks', idLabel: 'Its id', place, initial: '7d' }}
+          columns={() => []}
+          load={async (_admin, { from, to }) => ({ items: [], total: from === 0 && to === 0 ? ever : 0 })}
+          detail={() => ({ title: '', body: null })}
+        />
+      ),
+      { path, answers: { 'saved_filter.list': [] } },
+    );
+  for (const [place, words] of [
+    ['tasks', i18next.t('tasks.noTasks')],
+    ['drawings', i18next.t('tasks.noDrawings')],
+  ] as const) {
+    const page = await shown(0, place);
+    await page.until(() => expect(page.text()).toContain(words));
+    expect(page.text()).not.toContain('Its id');
+  }
+  // What was asked for stays to be seen and taken back.
+  const asked = await shown(0, 'tasks', '/task?id=t9');
+  await asked.until(() => expect(asked.text()).toContain(i18next.t('tasks.empty')));
+  expect(asked.text()).toContain('Its id');
+  const page = await shown(3, 'tasks');
+  await page.until(() => expect(page.text()).toContain(i18next.t('logs.allTime')));
+  expect(page.text()).toContain('Its id');
+  await page.press(i18next.t('logs.allTime'));
+  await page.until(() => expect(location.search).toContain('range=all'));
 });
 
 test('the history of prices waits, shows who changed what, and goes back to a version', async () => {

@@ -12,6 +12,8 @@ const drawing = z.object({
   finish_time: z.int(),
   user_id: z.int(),
   channel_id: z.int(),
+  /** For operators alone; '' = it was deleted. */
+  channel_name: z.optional(z.string()),
   mj_id: z.string(),
   action: z.string(),
   code: z.int(),
@@ -37,6 +39,8 @@ const task = z.object({
   finish_time: z.int(),
   user_id: z.int(),
   channel_id: z.int(),
+  /** For operators alone; '' = it was deleted. */
+  channel_name: z.optional(z.string()),
   platform: z.string(),
   action: z.string(),
   task_id: z.string(),

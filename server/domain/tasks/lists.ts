@@ -3,9 +3,9 @@ import type { Database } from '../../../db/open.ts';
 import {
   createTasksRepository,
   type DrawingFilter,
-  type DrawingRow,
+  type ListedDrawing,
+  type ListedSong,
   type SongFilter,
-  type SongRow,
 } from '../../../db/repositories/tasks.ts';
 import type { OptionsService } from '../options/service.ts';
 
@@ -15,7 +15,7 @@ export function createTaskLists(deps: { readonly database: Database; readonly op
   const { options } = deps;
   const repository = createTasksRepository(deps.database);
 
-  const drawingView = (row: DrawingRow, full: boolean) => {
+  const drawingView = (row: ListedDrawing, full: boolean) => {
     const forwarded = row.image_url !== '' && options.get('MjForwardUrlEnabled');
     return {
       id: row.id,
@@ -25,6 +25,7 @@ export function createTaskLists(deps: { readonly database: Database; readonly op
       finish_time: row.finish_ms,
       user_id: row.user_id,
       channel_id: full ? row.channel_id : 0,
+      ...(full ? { channel_name: row.channel_name ?? '' } : {}),
       mj_id: row.mj_id,
       action: row.action,
       code: row.code,
@@ -41,7 +42,7 @@ export function createTaskLists(deps: { readonly database: Database; readonly op
       properties: row.properties,
     };
   };
-  const songView = (row: SongRow, full: boolean) => ({
+  const songView = (row: ListedSong, full: boolean) => ({
     id: row.id,
     created_at: row.created_at,
     updated_at: row.updated_at,
@@ -50,6 +51,7 @@ export function createTaskLists(deps: { readonly database: Database; readonly op
     finish_time: row.finish_at,
     user_id: row.user_id,
     channel_id: full ? row.channel_id : 0,
+    ...(full ? { channel_name: row.channel_name ?? '' } : {}),
     platform: row.platform,
     action: row.action,
     task_id: row.task_id,

@@ -4,7 +4,7 @@ import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import type { Column } from '../../components/table/column.ts';
-import { call } from '../../lib/api.ts';
+import { callPage } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useWide } from '../../lib/narrow.ts';
@@ -123,7 +123,7 @@ export function DrawingsPage() {
             id: 'channel',
             header: t('tasks.channel'),
             from: 1024 as const,
-            cell: (row: Drawing) => <ChannelTag id={row.channel_id} />,
+            cell: (row: Drawing) => <ChannelTag id={row.channel_id} name={row.channel_name} />,
           },
         ]
       : []),
@@ -157,7 +157,7 @@ export function DrawingsPage() {
           start_timestamp: from * 1000,
           end_timestamp: to * 1000,
         };
-        return admin ? call('drawing.list', { ...filter, channel_id: channel }) : call('drawing.self', filter);
+        return admin ? callPage('drawing.list', { ...filter, channel_id: channel }) : callPage('drawing.self', filter);
       }}
       detail={(row) => ({
         title: row.mj_id,

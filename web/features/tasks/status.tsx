@@ -91,16 +91,18 @@ export function Thumbnail({ url, words }: { readonly url: string; readonly words
   );
 }
 
-/** A click copies the number. */
-export function ChannelTag({ id }: { readonly id: number }) {
+/** A click copies the number. @param name absent or '' = the channel is gone: its number says which it was. */
+export function ChannelTag({ id, name }: { readonly id: number; readonly name?: string | undefined }) {
+  const { t } = useTranslation();
   return (
     <button
       type="button"
-      className="flex min-h-6 items-center gap-1.5 rounded-1 border border-line-strong px-1.5 text-[11px] font-medium text-ink-2 hover:bg-hover"
+      className="flex min-h-6 max-w-40 items-center gap-1.5 rounded-1 border border-line-strong px-1.5 text-[12px] text-ink-2 hover:bg-hover"
+      title={t('tasks.copyChannel', { id })}
       onClick={() => copyOrShow(String(id))}
     >
-      <span className="size-2 rounded-[2px]" style={{ background: channelColor(id) }} aria-hidden="true" />
-      {id}
+      <span className="size-2 flex-none rounded-[2px]" style={{ background: channelColor(id) }} aria-hidden="true" />
+      <span className="truncate">{name || id}</span>
     </button>
   );
 }
@@ -123,6 +125,16 @@ export function Ring({ text, failed }: { readonly text: string; readonly failed:
           strokeDasharray={`${share} 100`}
           className={failed ? 'stroke-warning text-warning' : 'stroke-accent text-accent'}
         />
+        {/* Done: a disc with a tick, so that it is not taken for a button that is on. */}
+        {Number(share) === 100 && !failed ? (
+          <path
+            d="M13 18l4 4 7-8"
+            transform="rotate(90 18 18)"
+            fill="none"
+            strokeWidth="3"
+            className="stroke-surface"
+          />
+        ) : null}
       </svg>
       {share}%
     </span>

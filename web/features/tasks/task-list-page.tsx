@@ -7,16 +7,16 @@ import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { Empty } from '../../components/empty.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { Icon } from '../../components/icon.tsx';
+import { ListPage } from '../../components/list-page.tsx';
 import { Sheet } from '../../components/overlay.tsx';
-import { PageHead } from '../../components/page.tsx';
-import { Pager, sizeIn } from '../../components/pager.tsx';
+import { sizeIn } from '../../components/pager.tsx';
 import { RangeControl, useRange } from '../../components/range-control.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useNarrow } from '../../lib/narrow.ts';
 import type { DefaultRange } from '../../lib/range.ts';
-import { useList } from '../../lib/read.ts';
+import { useList, useOptionalRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { useUrl } from '../../lib/url.ts';
 
@@ -36,7 +36,7 @@ export interface TaskListPageProps<Row extends TaskRow> {
     filter: { readonly id: string; readonly channel: number; readonly from: number; readonly to: number },
     page: number,
     pageSize: number,
-  ) => Promise<readonly Row[]>;
+  ) => Promise<{ readonly items: readonly Row[]; readonly total: number }>;
   readonly detail: (row: Row) => { readonly title: string; readonly body: React.ReactNode };
   readonly banner?: React.ReactNode;
   readonly place: 'drawings' | 'tasks';
@@ -70,23 +70,50 @@ export function TaskListPage<Row extends TaskRow>({
     queryKey: ['tasks', title, admin, id, channel, from, to, page, size],
     queryFn: async () =>
       // What cannot be an id finds nothing, and the page says so.
-      noChannel ? [] : load(admin, { id, channel: Number(channel) || 0, from, to }, page - 1, size),
+      noChannel
+        ? { items: [], total: 0 }
+        : load(admin, { id, channel: Number(channel) || 0, from, to }, page - 1, size),
     refetchInterval: 10_000,
   });
+  const total = list.data?.total;
+  // Where this time has none, another may: only then is it asked.
+  const ever = useOptionalRead({
+    queryKey: ['tasks', title, admin, 'ever'],
+    queryFn: async () => (await load(admin, { id: '', channel: 0, from: 0, to: 0 }, 0, 1)).total,
+    enabled: total === 0 && id === '' && channel === '' && !backwards,
+  }).data;
+  const never = total === 0 && ever === 0 && id === '' && channel === '' && !backwards;
   const selected = open === null ? null : detail(open);
   return (
-    <>
-      <PageHead title={title} />
+    <ListPage
+      title={title}
+      count={total}
+      pager={{
+        page,
+        size,
+        total,
+        onPage: (next) => url.set('p', String(next)),
+        onSize: (next) => url.set('size', String(next)),
+      }}
+      over={
+        selected === null ? null : (
+          <Sheet title={selected.title} onClose={() => setOpen(null)}>
+            {selected.body}
+          </Sheet>
+        )
+      }
+    >
       {admin ? banner : null}
       <DataTable
         caption={title}
-        rows={list.data ?? []}
+        rows={list.data?.items ?? []}
         columns={columns(admin)}
         list={list}
         onOpen={setOpen}
         note={narrow ? ({ fail_reason: reason }) => storedIn(reason, currentLanguage()) || null : undefined}
         storeKey={`${place}-table-columns`}
         place={place}
+        blank={never}
         bar={
           <FilterBar
             filters={[
@@ -106,21 +133,20 @@ export function TaskListPage<Row extends TaskRow>({
             </button>
           </FilterBar>
         }
-        empty={<Empty text={t(noChannel ? 'tasks.channelNumber' : backwards ? 'logs.backwards' : 'tasks.empty')} />}
+        empty={
+          never ? (
+            <Empty text={t(place === 'drawings' ? 'tasks.noDrawings' : 'tasks.noTasks')} />
+          ) : (
+            <Empty text={t(noChannel ? 'tasks.channelNumber' : backwards ? 'logs.backwards' : 'tasks.empty')}>
+              {ever === undefined || ever === 0 ? null : (
+                <button type="button" className="button" onClick={() => url.put({ range: 'all', from: '', to: '' })}>
+                  {t('logs.allTime')}
+                </button>
+              )}
+            </Empty>
+          )
+        }
       />
-      <Pager
-        page={page}
-        size={size}
-        total={list.data === undefined ? undefined : null}
-        count={list.data?.length ?? 0}
-        onPage={(next) => url.set('p', String(next))}
-        onSize={(next) => url.set('size', String(next))}
-      />
-      {selected === null ? null : (
-        <Sheet title={selected.title} onClose={() => setOpen(null)}>
-          {selected.body}
-        </Sheet>
-      )}
-    </>
+    </ListPage>
   );
 }

@@ -3,14 +3,23 @@ import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { storedIn } from '../../../server/contract/stored-texts.ts';
 import type { Column } from '../../components/table/column.ts';
-import { call } from '../../lib/api.ts';
-import { dateTime } from '../../lib/format.ts';
+import { callPage } from '../../lib/api.ts';
+import { dateTime, duration } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useWide } from '../../lib/narrow.ts';
-import { ChannelTag, Elapsed, Ring, TaskStatus, TwoLines, Words } from './status.tsx';
+import { ChannelTag, Ring, TaskStatus, TwoLines, Words } from './status.tsx';
 import { TaskListPage } from './task-list-page.tsx';
 
 type Task = OutputOf<EndpointOf<'task.list'>>[number];
+
+const actions = ['MUSIC', 'LYRICS'] as const;
+
+/** What the first thing that was made is called; '' = it has no name yet. */
+function titleOf(data: unknown): string {
+  const [first] = Array.isArray(data) ? (data as readonly unknown[]) : [data];
+  if (typeof first !== 'object' || first === null || !('title' in first)) return '';
+  return typeof first.title === 'string' ? first.title : '';
+}
 
 export function TasksPage() {
   const { t } = useTranslation();
@@ -29,10 +38,16 @@ export function TasksPage() {
       header: t('tasks.taken'),
       key: true,
       number: true,
-      cell: (row) => <Elapsed seconds={Math.max(0, row.finish_time - row.submit_time)} />,
+      cell: (row) => (row.finish_time > row.submit_time ? duration(row.finish_time - row.submit_time) : '–'),
     },
     ...(admin
-      ? [{ id: 'channel', header: t('tasks.channel'), cell: (row: Task) => <ChannelTag id={row.channel_id} /> }]
+      ? [
+          {
+            id: 'channel',
+            header: t('tasks.channel'),
+            cell: (row: Task) => <ChannelTag id={row.channel_id} name={row.channel_name} />,
+          },
+        ]
       : []),
     { id: 'platform', header: t('tasks.platform'), cell: (row) => <span className="capitalize">{row.platform}</span> },
     {
@@ -40,12 +55,18 @@ export function TasksPage() {
       header: t('tasks.type'),
       key: true,
       lead: true,
-      cell: (row) =>
-        row.action === 'MUSIC'
-          ? t('tasks.t_MUSIC')
-          : row.action === 'LYRICS'
-            ? t('tasks.t_LYRICS')
-            : t('tasks.unknown'),
+      cell: (row) => {
+        const name = actions.find((one) => one === row.action);
+        const text = t(name === undefined ? 'tasks.unknown' : `tasks.t_${name}`);
+        const title = titleOf(row.data);
+        return title === '' ? (
+          text
+        ) : (
+          <TwoLines wideOnly below={<Words text={title} />}>
+            {text}
+          </TwoLines>
+        );
+      },
     },
     {
       id: 'id',
@@ -84,7 +105,7 @@ export function TasksPage() {
       initial={{ from: Math.floor(new Date().setHours(0, 0, 0, 0) / 1000), to: 0 }}
       load={(admin, { id, channel, from, to }, page, pageSize) => {
         const filter = { p: page, page_size: pageSize, task_id: id, start_timestamp: from, end_timestamp: to };
-        return admin ? call('task.list', { ...filter, channel_id: channel }) : call('task.self', filter);
+        return admin ? callPage('task.list', { ...filter, channel_id: channel }) : callPage('task.self', filter);
       }}
       detail={(row) => ({
         title: row.task_id,
