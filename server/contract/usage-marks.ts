@@ -8,11 +8,11 @@ const usageMarkTexts = {
     en: "the upstream's last report lowered an earlier one; the last one counts",
   },
   above_limit: {
-    zh: '输出多于该模型最多能写的 token',
+    zh: '输出多于该模型最多能写的 Tokens',
     en: 'more output than the model writes at most',
   },
   above_delivered: {
-    zh: '输出 token 多于上游发来的字节',
+    zh: '输出 Tokens 多于上游发来的字节',
     en: 'more output tokens than the upstream sent bytes',
   },
   above_sent: {

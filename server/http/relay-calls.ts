@@ -7,7 +7,7 @@ type Words = DocumentedCall['summary'];
 
 const words: Readonly<Record<Operation, Words>> = {
   chat: { zh: '对话', en: 'Chat' },
-  count_tokens: { zh: '计算 Token 数', en: 'Count tokens' },
+  count_tokens: { zh: '计算 Tokens 数', en: 'Count tokens' },
   completions: { zh: '文本补全', en: 'Text completion' },
   embeddings: { zh: '向量', en: 'Embeddings' },
   moderations: { zh: '内容审核', en: 'Moderation' },

@@ -27,13 +27,35 @@ test('the lines of an agent follow the key that is chosen, and neither keys that
     { ...token, id: 3, name: 'third', key: 'c'.repeat(48), status: 1 },
   ];
   const page = await open(keys, { open: true, items: [] });
-  await page.until(() => expect(page.text()).toContain(`sk-${'a'.repeat(48)}`));
+  await page.until(() => expect(page.text()).toContain('sk-aaaa…aaaa'));
   await page.press('Claude Code');
   await page.until(() => expect(page.text()).toContain('ANTHROPIC_BASE_URL'));
   expect(page.text()).toContain(i18next.t('personal.programs'));
   expect(page.text()).not.toContain('bbbb');
   // There is nothing to copy of it.
   expect(page.text()).not.toContain('Codex on laptop');
+});
+
+test('of the key only its ends are shown until all of it is wanted, and it is copied whole', async () => {
+  const whole = `sk-${'a'.repeat(48)}`;
+  const copied: string[] = [];
+  vi.stubGlobal('isSecureContext', true);
+  Object.defineProperty(navigator, 'clipboard', {
+    configurable: true,
+    value: { writeText: async (text: string) => void copied.push(text) },
+  });
+  const page = await open([{ ...token, id: 1, name: 'first', key: 'a'.repeat(48), status: 1 }], {
+    open: false,
+    items: [],
+  });
+  await page.until(() => expect(page.text()).toContain('sk-aaaa…aaaa'));
+  expect(page.text()).not.toContain(whole);
+  await page.press(`${i18next.t('app.copy')}: ${i18next.t('tokens.inShell')}`);
+  await page.until(() => expect(copied).toEqual([expect.stringContaining(`Bearer ${whole}`)]));
+  await page.press(i18next.t('tokens.showKey'));
+  expect(page.text()).toContain(`Bearer ${whole}`);
+  await page.press(i18next.t('tokens.hideKey'));
+  expect(page.text()).not.toContain(whole);
 });
 
 test('without a usable key the way to one is shown', async () => {

@@ -84,7 +84,7 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
       '分组',
       '模型',
       '温度',
-      '最大 tokens',
+      '最大 Tokens',
       '系统提示词',
       'list="playground-models"',
       '清除上下文',

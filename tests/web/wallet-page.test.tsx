@@ -21,14 +21,14 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-const wallet = async (charge: number, status: object = {}): Promise<string> => {
+const wallet = async (charge: number, status: object = {}, invoice = ''): Promise<string> => {
   const { WalletPage } = await import('../../web/features/wallet/wallet-page.tsx');
   return rendered(<WalletPage />, {
     path: '/topup',
     answers: { self, invitation: 'Ab12', status: { quota_per_unit: 500_000, display_in_currency: true, ...status } },
     lists: [
       [['month-spend', monthRange(monthAt(now))?.from], { total: { charge } }],
-      [['orders', 1, 20], { items: [order], total: 1 }],
+      [['orders', 1, 20], { items: [{ ...order, invoice }], total: 1 }],
     ],
   });
 };
@@ -76,6 +76,7 @@ test.each([
     t: i18next.t,
     money,
     mayCredit: true,
+    invoiced: false,
     onCredit: () => undefined,
     onRefund: () => undefined,
   });
@@ -94,6 +95,9 @@ test.each([
 });
 
 test('the figures of an order end its row, apart from its state', async () => {
-  const heads = [...(await wallet(0)).matchAll(/<th scope="col"[^>]*>([^<]*)/g)].map(([, head]) => head);
-  expect(heads).toEqual(['时间', '订单号', '方式', '发票', '状态', '支付金额', '到账额度']);
+  const heads = async (invoice: string) =>
+    [...(await wallet(0, {}, invoice)).matchAll(/<th scope="col"[^>]*>([^<]*)/g)].map(([, head]) => head);
+  expect(await heads('INV-2026-000001')).toEqual(['时间', '订单号', '方式', '发票', '状态', '支付金额', '到账额度']);
+  // Where no order has an invoice there is no column of dashes.
+  expect(await heads('')).toEqual(['时间', '订单号', '方式', '状态', '支付金额', '到账额度']);
 });

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { agents, modelFor, type SetupStep, setupSteps } from '../../server/contract/agents.ts';
 import type { Token } from '../../server/contract/entities.ts';
 import { textIn } from '../../server/contract/language.ts';
-import { displayedKey } from '../../server/contract/token-key.ts';
+import { displayedKey, shortenedKey } from '../../server/contract/token-key.ts';
 import { call } from '../lib/api.ts';
 import { currentLanguage } from '../lib/i18n.ts';
 import { useOptionalRead } from '../lib/read.ts';
@@ -48,12 +48,15 @@ const codeChoices = (origin: string, key: string, model: string): readonly Choic
   ),
 ];
 
+/** @param hidden what of the text is not shown; it is copied with it. */
 function Step({
   step,
+  hidden,
   onCopy,
   t,
 }: {
   readonly step: SetupStep;
+  readonly hidden: string;
   readonly onCopy: (text: string) => void;
   readonly t: TFunction;
 }) {
@@ -73,7 +76,7 @@ function Step({
         </button>
       </div>
       <Scrolls as="pre" className="code-sample rounded-2 border border-line bg-sunken font-mono text-[12px] leading-5">
-        <code>{step.text}</code>
+        <code>{hidden === '' ? step.text : step.text.replaceAll(hidden, shortenedKey(hidden))}</code>
       </Scrolls>
     </section>
   );
@@ -97,14 +100,17 @@ export interface UseWithProps {
   readonly onCopy: (text: string) => void;
   /** Of the reader's account, whose models are known. */
   readonly own?: boolean;
+  /** Only the ends of the key are shown until the reader wants all of it: somebody may look on. */
+  readonly masked?: boolean;
 }
 
-export function UseWith({ token, onCopy, own = true }: UseWithProps) {
+export function UseWith({ token, onCopy, own = true, masked = false }: UseWithProps) {
   const { t } = useTranslation();
   const models = useUsableModels(token, own);
   const [chosenModel, setChosenModel] = useState('');
   const model = chosenModel || (models[0] ?? defaultModel);
   const [selected, setSelected] = useState('curl');
+  const [shown, setShown] = useState(false);
   const key = displayedKey(token.key);
   const origin = useServerAddress();
   const chapter = chapterOf(useStatus().data, 'agents');
@@ -147,8 +153,18 @@ export function UseWith({ token, onCopy, own = true }: UseWithProps) {
       </div>
       {choice?.note === undefined ? null : <p className="mb-2 text-ink-2">{choice.note}</p>}
       {choice?.steps.map((step) => (
-        <Step key={step.path} step={step} onCopy={onCopy} t={t} />
+        <Step key={step.path} step={step} hidden={masked && !shown ? key : ''} onCopy={onCopy} t={t} />
       ))}
+      {masked && choice?.steps.some(({ text }) => text.includes(key)) ? (
+        <button
+          type="button"
+          className="mb-2 block text-accent-text hover:underline"
+          aria-pressed={shown}
+          onClick={() => setShown(!shown)}
+        >
+          {t(shown ? 'tokens.hideKey' : 'tokens.showKey')}
+        </button>
+      ) : null}
       {chapter === null ? null : (
         <a href={chapter} target="_blank" rel="noreferrer">
           {t('tokens.docs')}
@@ -162,7 +178,7 @@ export function UseWithDrawer({ token, onCopy, onClose }: UseWithProps & { reado
   const { t } = useTranslation();
   return (
     <Sheet title={t('tokens.useWithTitle', { name: token.name })} onClose={onClose}>
-      <UseWith token={token} onCopy={onCopy} />
+      <UseWith token={token} onCopy={onCopy} masked />
     </Sheet>
   );
 }

@@ -402,7 +402,7 @@ export const operationOptions = {
     panel: 'quota',
     label: { zh: '新令牌的预算', en: 'Budgets of new keys' },
     help: {
-      zh: '写法同上；request 32000 为每次请求的 tokens。管理员的令牌没有。',
+      zh: '写法同上；request 32000 为每次请求的 Tokens。管理员的令牌没有。',
       en: 'Written the same way; request 32000 bounds the tokens of each request. Keys of administrators get none.',
     },
   }),
@@ -425,7 +425,7 @@ export const operationOptions = {
     panel: 'quota',
     label: { zh: '请求预扣额度（Tokens）', en: 'Tokens a stream holds ahead' },
     help: {
-      zh: '用户有预扣宽限时，流式回答按此 Token 数提前预扣，至少 4096。',
+      zh: '用户有预扣宽限时，流式回答按此 Tokens 数提前预扣，至少 4096。',
       en: 'Output tokens a stream holds ahead of users who have an allowance; at least 4,096.',
     },
   }),

@@ -70,6 +70,8 @@ export interface DataTableProps<Row extends { readonly id: number }> {
   readonly selection?: Selection;
   /** Where the choice of columns is remembered; without it there is none. */
   readonly storeKey?: string;
+  /** How the rows are sorted where the address does not say it. */
+  readonly initialSort?: string;
   /** Which of the reader's saved filters belong here. */
   readonly place?: FilterPlace;
   /** There is nothing that could be narrowed or laid out otherwise: once that is known, the bar above has no use. */
@@ -99,6 +101,7 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
     list,
     selection,
     storeKey = '',
+    initialSort,
     place,
     blank = false,
     bar,
@@ -121,6 +124,7 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
     rows,
     columns,
     visible: preferences.visible,
+    initial: initialSort,
   });
   const cells = useMoneyColumns(visibleColumns, ordered);
   const { select: selectRow, open } = useHandlers(props);

@@ -38,6 +38,8 @@ export interface SortOptions<Row> {
   readonly columns: readonly Column<Row>[];
   /** What the reader chose to see. */
   readonly visible: Readonly<Record<string, boolean>>;
+  /** Holds where the address names none. */
+  readonly initial?: string | undefined;
 }
 
 /** @param text of the address. */
@@ -48,12 +50,13 @@ export function useSort<Row extends { readonly id: number }>({
   rows: given,
   columns,
   visible,
+  initial = '',
 }: SortOptions<Row>): SortResult<Row> {
   const url = useUrl();
   const room = useRoom();
-  const requested = sortingOf(url.get('sort'));
+  const requested = sortingOf(url.get('sort') || initial);
   // What was pressed or typed is painted first; the rows follow.
-  const sort = useDeferredValue(url.get('sort'));
+  const sort = useDeferredValue(url.get('sort') || initial);
   const settled = useDeferredValue(given);
   const rows = settled.length === 0 ? given : settled;
   const defs = useMemo(

@@ -2,8 +2,7 @@
 import type { TFunction } from 'i18next';
 import { Link } from 'wouter';
 import type { TopUpOrder } from '../../../server/contract/entities.ts';
-import { invoiceLink } from '../../components/invoices/invoice-table.tsx';
-import { creditedColumn, OrderState } from '../../components/order-state.tsx';
+import { creditedColumn, invoiceColumn, OrderState } from '../../components/order-state.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { RowActions } from '../../components/table/row-actions.tsx';
 import { minuteTime } from '../../lib/format.ts';
@@ -14,6 +13,8 @@ export interface OrderColumnsOptions {
   readonly t: TFunction;
   readonly money: Money;
   readonly mayCredit: boolean;
+  /** An order that is shown has an invoice. */
+  readonly invoiced: boolean;
   readonly onCredit: (order: TopUpOrder) => void;
   readonly onRefund: (order: TopUpOrder) => void;
 }
@@ -22,6 +23,7 @@ export function orderColumns({
   t,
   money,
   mayCredit,
+  invoiced,
   onCredit,
   onRefund,
 }: OrderColumnsOptions): readonly Column<TopUpOrder>[] {
@@ -66,17 +68,7 @@ export function orderColumns({
       end: true,
       cell: (row) => <OrderState state={row.status} />,
     },
-    {
-      id: 'invoice',
-      from: 1440,
-      header: t('paper.invoice'),
-      cell: (row) =>
-        row.invoice === '' ? (
-          <span className="text-ink-3">–</span>
-        ) : (
-          <Link href={invoiceLink(row.invoice)}>{row.invoice}</Link>
-        ),
-    },
+    ...(invoiced ? [{ ...invoiceColumn(t), from: 1440 as const }] : []),
     ...(mayCredit
       ? [
           {
@@ -88,8 +80,13 @@ export function orderColumns({
                 name={row.trade_no}
                 quick={
                   row.status === 'success'
-                    ? [{ id: 'refund', content: t('invoices.creditNote'), onPick: () => onRefund(row) }]
+                    ? []
                     : [{ id: 'complete', content: t('orders.complete'), onPick: () => onCredit(row) }]
+                }
+                more={
+                  row.status === 'success'
+                    ? [{ id: 'refund', content: t('invoices.creditNote'), onPick: () => onRefund(row) }]
+                    : []
                 }
               />
             ),

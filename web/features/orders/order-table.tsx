@@ -38,6 +38,7 @@ export function OrderTable() {
   const columns = orderColumns({
     t,
     money,
+    invoiced: list.data?.items.some(({ invoice }) => invoice !== '') ?? false,
     mayCredit: user?.role === Role.root,
     onCredit: setCrediting,
     onRefund: setRefunding,

@@ -17,7 +17,7 @@ export interface RedemptionColumnsOptions {
   readonly refresh: () => Promise<unknown>;
   readonly onEdit: (redemption: Redemption) => void;
   readonly onRemove: (redemption: Redemption) => void;
-  /** Codes that were made together with the one above them: what they share is said once. */
+  /** Codes that were made together with the one above them: only the first of them is set in bold. */
   readonly continued: ReadonlySet<number>;
 }
 
@@ -86,7 +86,7 @@ const muted = (text: string) => <span className="text-ink-3">{text}</span>;
 export function redemptionColumns(options: RedemptionColumnsOptions): readonly Column<Redemption>[] {
   const { t, continued } = options;
   const shared = (row: Redemption, text: string, className = '') => (
-    <span className={continued.has(row.id) ? 'text-ink-2' : className}>{text}</span>
+    <span className={continued.has(row.id) ? '' : className}>{text}</span>
   );
   return [
     { id: 'id', header: t('users.id'), number: true, order: 'id', hidden: true, cell: (row) => row.id },

@@ -46,7 +46,7 @@ function WithKey() {
               onChange={setChosen}
             />
           </div>
-          <UseWith token={key} onCopy={(text) => void copyOrShow(text)} />
+          <UseWith token={key} onCopy={(text) => void copyOrShow(text)} masked />
         </>
       )}
     </Card>

@@ -93,7 +93,7 @@ function SpendField({ form, token, details, onChange }: PartProps) {
               t(`tokens.spendHelp.${spend}`),
             )}
       </p>
-      <div className="mb-4 flex flex-wrap items-center gap-1.5">
+      <div className="mb-4 flex flex-wrap items-center gap-1.5 max-sm:grid max-sm:grid-cols-4">
         {presets.map((preset) => {
           const quota = preset * details.quotaPerUnit;
           const taken = spend !== 'none' && amount.kind === 'value' && amount.value === quota;
@@ -290,7 +290,7 @@ export function TokenFields(part: PartProps) {
         {token === null ? <CountField {...part} /> : null}
       </div>
       <LabelsField {...part} />
-      <div className="grid gap-x-3 sm:grid-cols-2">
+      <div className="grid gap-x-3 sm:grid-cols-3">
         <LimitFields {...part} />
         <details className="mb-4 open:col-span-full">
           <summary className="cursor-pointer text-ink-2">

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { User } from '../../../server/contract/entities.ts';
 import { maxQuota } from '../../../server/contract/pricing/share.ts';
-import { moneyOf, valueIn } from '../../components/amount.ts';
+import { moneyIn, moneyOf, valueIn } from '../../components/amount.ts';
 import { MoneyField } from '../../components/amount-fields.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';
 import { FormFooter, TextField } from '../../components/form.tsx';
@@ -73,6 +73,7 @@ interface BalanceProps {
 function Balance({ quota, added, field }: BalanceProps) {
   const { t } = useTranslation();
   const money = useMoney();
+  const details = useMoneyDetails();
   return (
     <section className="mb-4 flow-root rounded-3 bg-sunken px-4 pt-3">
       <p className="mb-3 flex items-baseline gap-2">
@@ -86,7 +87,7 @@ function Balance({ quota, added, field }: BalanceProps) {
             ? t('users.addQuotaHint')
             : t('users.addQuotaHelp', { now: money(quota), after: money(quota + added) })
         }
-        empty={t('users.addNothing')}
+        empty={details === null ? '' : moneyIn(0, details)}
         bounds={signedBounds}
         {...field}
       />

@@ -106,16 +106,22 @@ function Figures({ overview, month, lastRequest }: FiguresProps) {
   );
 }
 
-/** Each day of the month so far, the highest as high as the box; what that is stands at its line. */
+/** Days of the month shown at least, so that bars stay bars. */
+const leastDays = 14;
+
+/** Each day since the first of this month on which something was spent, the highest as high as the box; what that is stands at its line. */
 function Days({ month }: { readonly month: Statement }) {
   const { t } = useTranslation();
   const money = useMoney();
   const last = Math.min(month.to, Date.now() / 1000);
   const spent = new Map<string, number>();
   for (const line of month.lines) spent.set(line.day, (spent.get(line.day) ?? 0) + line.quota);
-  const days = Array.from({ length: Math.floor((last - month.from) / 86_400) + 1 }, (_, at) =>
+  const whole = Array.from({ length: Math.floor((last - month.from) / 86_400) + 1 }, (_, at) =>
     new Date((month.from + at * 86_400) * 1000).toISOString().slice(0, 10),
   );
+  // Nothing was spent before the first day: empty days there would only squeeze the others.
+  const first = whole.findIndex((one) => (spent.get(one) ?? 0) > 0);
+  const days = whole.slice(Math.min(Math.max(0, first), Math.max(0, whole.length - leastDays)));
   const max = Math.max(1, ...spent.values());
   if (![...spent.values()].some((one) => one > 0)) return <p className="px-5 text-ink-2">{t('users.nothingSpent')}</p>;
   const peak = days.find((one) => spent.get(one) === max) ?? '';

@@ -31,6 +31,8 @@ const statuses = [
   ['2', 'banned'],
 ] as const;
 const roles = [Role.user, Role.admin, Role.root] as const;
+/** Who spends most is who is looked for. */
+const initialSort = '-used_quota';
 /** As the address has it. */
 const numberIn = (text: string): number | undefined => (/^\d{1,3}$/.test(text) ? Number(text) : undefined);
 
@@ -89,7 +91,7 @@ export function UsersPage() {
   const { page, size } = pageState;
   const [keyword, group] = [url.get('q'), url.get('group')];
   const [role, status] = [numberIn(url.get('role')), numberIn(url.get('status'))];
-  const sort = sortIn(url, userSorts);
+  const sort = sortIn(url, userSorts) ?? initialSort;
   const editing = Number(/^\/user\/edit\/(\d+)$/.exec(path)?.[1] ?? 0);
   const one = useOptionalRead({
     queryKey: ['users', 'one', editing],
@@ -129,7 +131,9 @@ export function UsersPage() {
               groups={groups}
               onClose={back}
               onSaved={() => {
-                back();
+                // A new user has spent nothing: the newest first, so that it is seen.
+                if (edited === undefined) navigate('/user?sort=-id');
+                else back();
                 void refresh();
               }}
             />
@@ -155,6 +159,7 @@ export function UsersPage() {
         columns={userColumns({ t, money, refresh, onEdit: edit, onClose: setClosing })}
         list={list}
         storeKey="users-table-columns"
+        initialSort={initialSort}
         place="users"
         bar={<UserFilters url={url} groups={groups} onQuery={() => void refresh()} />}
         onOpen={(row) => (row.DeletedAt === null ? navigate(`/user/${row.id}`) : undefined)}

@@ -3,11 +3,10 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Link } from 'wouter';
 import { Empty } from '../../components/empty.tsx';
 import { Boundary } from '../../components/failure.tsx';
-import { InvoiceTable, invoiceLink } from '../../components/invoices/invoice-table.tsx';
-import { creditedColumn, OrderState } from '../../components/order-state.tsx';
+import { InvoiceTable } from '../../components/invoices/invoice-table.tsx';
+import { creditedColumn, invoiceColumn, OrderState } from '../../components/order-state.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Pager, usePageState } from '../../components/pager.tsx';
 import type { Column } from '../../components/table/column.ts';
@@ -51,16 +50,7 @@ function OwnOrders() {
       cell: (row) => <code className="font-mono text-[12px]">{row.trade_no}</code>,
     },
     { id: 'method', header: t('wallet.method'), cell: (row) => methodName(t, row.payment_method) },
-    {
-      id: 'invoice',
-      header: t('paper.invoice'),
-      cell: (row) =>
-        row.invoice === '' ? (
-          <span className="text-ink-3">–</span>
-        ) : (
-          <Link href={invoiceLink(row.invoice)}>{row.invoice}</Link>
-        ),
-    },
+    ...(orders.data?.items.some(({ invoice }) => invoice !== '') ? [invoiceColumn(t)] : []),
     { id: 'status', header: t('users.status'), key: true, cell: (row) => <OrderState state={row.status} /> },
     {
       id: 'money',
