@@ -1,7 +1,7 @@
 /** Ready lines for calling this site with a key: from code, from a shell, from each of the agents. */
 
 import type { TFunction } from 'i18next';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { agents, modelFor, type SetupStep, setupSteps } from '../../server/contract/agents.ts';
 import type { Token } from '../../server/contract/entities.ts';
@@ -100,11 +100,13 @@ export interface UseWithProps {
   readonly onCopy: (text: string) => void;
   /** Of the reader's account, whose models are known. */
   readonly own?: boolean;
+  /** Beside the choice of a model. */
+  readonly field?: ReactNode;
   /** Only the ends of the key are shown until the reader wants all of it: somebody may look on. */
   readonly masked?: boolean;
 }
 
-export function UseWith({ token, onCopy, own = true, masked = false }: UseWithProps) {
+export function UseWith({ token, onCopy, own = true, field, masked = false }: UseWithProps) {
   const { t } = useTranslation();
   const models = useUsableModels(token, own);
   const [chosenModel, setChosenModel] = useState('');
@@ -128,16 +130,17 @@ export function UseWith({ token, onCopy, own = true, masked = false }: UseWithPr
   const choice = choices.find(({ name }) => name === selected);
   return (
     <>
-      {models.length < 2 ? null : (
-        <div className="max-w-md">
+      <div className={`grid gap-x-4 ${field === undefined ? 'max-w-md' : 'max-w-4xl sm:grid-cols-2'}`}>
+        {field}
+        {models.length < 2 ? null : (
           <SelectField
             label={t('tokens.snippetModel')}
             value={shownModel}
             options={models.map((name) => [name, name] as const)}
             onChange={setChosenModel}
           />
-        </div>
-      )}
+        )}
+      </div>
       <div className="mb-2 flex flex-wrap gap-1">
         {choices.map(({ name }) => (
           <button

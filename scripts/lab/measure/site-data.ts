@@ -514,7 +514,8 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
           n % 3 === 0 ? 'stripe' : 'zfb',
           10 * (1 + (n % 5)),
           5_000_000 * (1 + (n % 5)),
-          7300 * (1 + (n % 5)),
+          // Stripe takes dollars, Alipay yuan: both for the same credit.
+          (n % 3 === 0 ? 1000 : 7300) * (1 + (n % 5)),
           n % 3 === 0 ? 'usd' : 'cny',
           n % 8 === 3 ? 'expired' : n === 0 ? 'pending' : 'success',
           at,

@@ -156,7 +156,7 @@ export function RegisterPage() {
         />
       )}
       <p className="mt-5 text-ink-2">
-        <Link href="/login">{t('account.toLogin')}</Link>
+        <Link href="/login">{t('account.haveAccount')}</Link>
       </p>
     </AccountCard>
   );

@@ -10,7 +10,7 @@ export interface ActionLineProps {
 export const ActionLine = ({ title, text, children }: ActionLineProps) => (
   <section
     aria-label={title}
-    className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line py-3 first:pt-0 last:border-0 last:pb-0"
+    className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line py-3 first:pt-0 last:border-0 last:pb-0 max-sm:[&>.button]:basis-full"
   >
     <div className="min-w-0 flex-1 basis-56">
       <h3 className="font-medium">{title}</h3>

@@ -72,6 +72,7 @@ function ModelField({ label, value, name, known, none, onChange, onRemove }: Mod
             {...ids}
             className="field min-w-0 flex-1 pr-7 font-mono text-[12px] [&::-webkit-calendar-picker-indicator]:opacity-0"
             list="playground-models"
+            placeholder={none ? t('playground.noModel') : undefined}
             value={value === '' ? name : value}
             onFocus={(event) => event.target.select()}
             onChange={(event) => onChange(event.target.value)}
@@ -120,7 +121,7 @@ export interface SettingsFormProps {
   readonly onChange: (some: Partial<Settings>) => void;
 }
 
-export function SettingsForm({ settings, models, names, known = [], takes, onModels, onChange }: SettingsFormProps) {
+export function SettingsForm({ settings, models, names, known, takes, onModels, onChange }: SettingsFormProps) {
   const { t } = useTranslation();
   /** Every model that is asked refuses it. */
   const refused = (member: string) =>
@@ -167,8 +168,9 @@ export function SettingsForm({ settings, models, names, known = [], takes, onMod
           key={place}
           label={place === 0 ? t('playground.model') : t('playground.modelAt', { place: place + 1 })}
           value={models[place] ?? ''}
-          {...{ name, known }}
-          none={known.length === 0 && place === 0 && takes[0] !== undefined && name === ''}
+          name={name}
+          known={known ?? []}
+          none={known?.length === 0 && place === 0}
           onChange={(next) => onModels(models.map((one, at) => (at === place ? next : one)))}
           onRemove={place === 0 ? null : () => onModels(models.filter((_one, at) => at !== place))}
         />
@@ -190,7 +192,7 @@ export function SettingsForm({ settings, models, names, known = [], takes, onMod
       <NumberField
         label={t('playground.maxTokens')}
         empty={t('playground.modelDecides')}
-        help={Number.isFinite(cap) ? t('playground.cap', { count: cap }) : undefined}
+        help={Number.isFinite(cap) ? t('playground.cap', { count: cap }) : t('playground.noCap')}
         className={`w-36 ${besideLabel}`}
         bounds={tokenBounds}
         value={settings.max_tokens}

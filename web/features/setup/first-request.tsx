@@ -70,16 +70,19 @@ export function FirstRequest({ row }: { readonly row: Log }) {
       <p className="flex flex-wrap items-baseline gap-x-5 gap-y-1">
         <span className="status">200</span>
         <code className="font-mono text-[12px]">{row.model_name}</code>
-        <span>
+        {/* On a phone the cost ends the first row, and times and tokens share the second. */}
+        <span className="max-sm:order-2">
           {t('setup.times', { first: seconds(details.frt), whole: seconds(details.ms ?? row.use_time * 1000) })}
         </span>
-        <span className="ml-auto">
+        <span className="ml-auto max-sm:order-3">
           {t('setup.tokens', {
             in: grouped(row.prompt_tokens),
             out: grouped(row.completion_tokens),
           })}
         </span>
-        <strong className="text-[20px] leading-7 font-semibold">{money(row.quota, 'exact')}</strong>
+        <strong className="text-[20px] leading-7 font-semibold max-sm:order-1 max-sm:ml-auto">
+          {money(row.quota, 'exact')}
+        </strong>
       </p>
       <CostBreakdown details={details} />
       <p className="flex flex-wrap items-center gap-x-4 gap-y-2">

@@ -1,6 +1,7 @@
 /** One step of the way to the first answer: folded where it is done, faint where it is not its turn. */
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Icon } from '../../components/icon.tsx';
 
 export type StepState = 'done' | 'open' | 'later';
 
@@ -18,7 +19,12 @@ export interface StepProps {
 
 export function Step({ state, open = state === 'open', title, note, action, children }: StepProps) {
   const { t } = useTranslation();
-  const className = state === 'done' ? 'status' : state === 'open' ? 'status status-wait' : 'status status-off';
+  const className =
+    state === 'done'
+      ? 'inline-flex items-center gap-1.5'
+      : state === 'open'
+        ? 'status status-wait'
+        : 'status status-off';
   return (
     <li
       aria-current={state === 'open' ? 'step' : undefined}
@@ -26,6 +32,11 @@ export function Step({ state, open = state === 'open', title, note, action, chil
     >
       <div className="flex items-center gap-3 max-sm:flex-wrap">
         <h2 className={`${className} ${state === 'later' ? 'font-normal' : 'font-medium'} text-ink-1`}>
+          {state === 'done' ? (
+            <span className="-ml-1 text-success">
+              <Icon name="check" />
+            </span>
+          ) : null}
           {title}
           <span className="sr-only">{t(state === 'done' ? 'setup.doneMark' : `setup.${state}`)}</span>
         </h2>

@@ -213,7 +213,9 @@ export function StatementSheet({ statement, admin }: { readonly statement: State
           </div>
         </>
       )}
-      <p className="mt-4 max-w-4xl text-[12px] leading-4 text-ink-3">{t('statement.formula')}</p>
+      {statement.lines.length === 0 ? null : (
+        <p className="mt-4 max-w-4xl text-[12px] leading-4 text-ink-3">{t('statement.formula')}</p>
+      )}
     </article>
   );
 }

@@ -37,17 +37,19 @@ function WithKey() {
           </Link>
         </>
       ) : (
-        <>
-          <div className="max-w-md">
+        <UseWith
+          token={key}
+          onCopy={(text) => void copyOrShow(text)}
+          masked
+          field={
             <SelectField
               label={t('connect.key')}
               value={String(key.id)}
               options={keys.map(({ id, name }) => [String(id), name] as const)}
               onChange={setChosen}
             />
-          </div>
-          <UseWith token={key} onCopy={(text) => void copyOrShow(text)} masked />
-        </>
+          }
+        />
       )}
     </Card>
   );

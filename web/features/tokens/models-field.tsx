@@ -81,9 +81,11 @@ export const ModelsField = memo(({ details, selected, onChange }: ModelsFieldPro
         {t('tokens.models')}
         <span className="font-normal text-ink-3">
           {' · '}
-          {selected.length === 0
-            ? t('tokens.allModels', { count: details.length })
-            : t('tokens.ofModels', { chosen: selected.length, count: details.length })}
+          {details.length === 0
+            ? t('tokens.noModels')
+            : selected.length === 0
+              ? t('tokens.allModels', { count: details.length })
+              : t('tokens.ofModels', { chosen: selected.length, count: details.length })}
         </span>
       </label>
       <Segment

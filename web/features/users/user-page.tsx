@@ -194,6 +194,10 @@ function Keys({ keys }: Pick<Overview, 'keys'>) {
                 <td>
                   <span className="block py-1.5 whitespace-normal">
                     {key.name} <span className="block font-mono text-[12px] text-ink-3">{key.key}</span>
+                    {/* On a phone it has no column of its own. */}
+                    <span className="block text-[12px] text-ink-3 sm:hidden">
+                      {key.accessed_time === 0 ? t('tokens.notUsed') : relative(key.accessed_time, i18n.language)}
+                    </span>
                   </span>
                 </td>
                 <td>
@@ -203,7 +207,7 @@ function Keys({ keys }: Pick<Overview, 'keys'>) {
                 </td>
                 <td>
                   {money(used)}{' '}
-                  <span className="text-ink-3 max-sm:hidden">
+                  <span className="text-ink-3 max-sm:block max-sm:text-[12px]">
                     {spend === 'none' ? t('tokens.spentNone') : t(`tokens.spentOf.${spend}`, { limit: money(limit) })}
                   </span>
                 </td>

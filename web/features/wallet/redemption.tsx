@@ -54,8 +54,11 @@ export function Redemption({ onRedeemed, alone }: RedemptionProps) {
           </a>
         )}
       </div>
-      {link === '' ? <p className="mt-1 text-[12px] text-ink-3">{t('wallet.noLink')}</p> : null}
-      {alone ? <p className="mt-1 text-[12px] text-ink-3">{t('wallet.offline')}</p> : null}
+      {link !== '' && !alone ? null : (
+        <p className="mt-1 text-[12px] leading-4 text-ink-3">
+          {link === '' ? <span>{t('wallet.noLink')}</span> : null} {alone ? <span>{t('wallet.offline')}</span> : null}
+        </p>
+      )}
     </form>
   );
 }
