@@ -301,14 +301,14 @@ test('drawings: times, tags, bars, pictures and reasons as the document has them
   await page.evaluate(() => localStorage.setItem('page-size', '10'));
   await wide(2400);
   await inside.open('midjourney');
-  const { submitted, taken, channel, type, drawingId, code, status, progress, image, prompt, reason } = en.tasks;
+  const { submitted, taken, type, drawingId, code, status, progress, image, prompt, reason } = en.tasks;
   expect(await heads()).toEqual([
     `${image} / ${prompt}`,
     `${type} / ${drawingId}`,
     `${status} / ${code}`,
     progress,
     `${submitted} / ${taken}`,
-    channel,
+    en.logs.channel,
     reason,
   ]);
   const row = (at: number) => page.locator('tbody tr[data-row]').nth(at);
@@ -359,13 +359,13 @@ test('tasks: a ring or the text, the platform, and the whole record on a click',
   );
   await wide(2000);
   await inside.open('task');
-  const { submitted, finished, progress, taken, channel, platform, type, taskId, status, reason } = en.tasks;
+  const { submitted, finished, progress, taken, platform, type, taskId, status, reason } = en.tasks;
   expect(await heads()).toEqual([
     submitted,
     finished,
     progress,
     taken,
-    channel,
+    en.logs.channel,
     platform,
     type,
     taskId,

@@ -158,21 +158,23 @@ export function UseWith({ token, onCopy, own = true, field, masked = false }: Us
       {choice?.steps.map((step) => (
         <Step key={step.path} step={step} hidden={masked && !shown ? key : ''} onCopy={onCopy} t={t} />
       ))}
-      {masked && choice?.steps.some(({ text }) => text.includes(key)) ? (
-        <button
-          type="button"
-          className="mb-2 block text-accent-text hover:underline"
-          aria-pressed={shown}
-          onClick={() => setShown(!shown)}
-        >
-          {t(shown ? 'tokens.hideKey' : 'tokens.showKey')}
-        </button>
-      ) : null}
-      {chapter === null ? null : (
-        <a href={chapter} target="_blank" rel="noreferrer">
-          {t('tokens.docs')}
-        </a>
-      )}
+      <p className="flex flex-wrap gap-x-5 gap-y-1">
+        {masked && choice?.steps.some(({ text }) => text.includes(key)) ? (
+          <button
+            type="button"
+            className="text-accent-text hover:underline"
+            aria-pressed={shown}
+            onClick={() => setShown(!shown)}
+          >
+            {t(shown ? 'tokens.hideKey' : 'tokens.showKey')}
+          </button>
+        ) : null}
+        {chapter === null ? null : (
+          <a href={chapter} target="_blank" rel="noreferrer">
+            {t('tokens.docs')}
+          </a>
+        )}
+      </p>
     </>
   );
 }

@@ -27,11 +27,12 @@ export function RowActions({ name, quick, more = [] }: RowActionsProps) {
     <span className="flex justify-end gap-0.5">
       {narrow
         ? null
-        : quick.map(({ id, content, icon, disabled, onPick }) => (
+        : quick.map(({ id, content, icon, disabled, onPick }, at) => (
             <button
               key={id}
               type="button"
-              className={`button button-ghost ${icon === undefined ? 'text-accent-text' : 'button-icon'}`}
+              // Words that end the row end with the head of their column.
+              className={`button button-ghost ${icon !== undefined ? 'button-icon' : `text-accent-text ${items.length === 0 && at === quick.length - 1 ? '-mr-2.5' : ''}`}`}
               aria-label={icon === undefined ? undefined : content}
               title={icon === undefined ? undefined : content}
               disabled={disabled}

@@ -121,7 +121,7 @@ export function DrawingsPage() {
       ? [
           {
             id: 'channel',
-            header: t('tasks.channel'),
+            header: t('logs.channel'),
             from: 1024 as const,
             cell: (row: Drawing) => <ChannelTag id={row.channel_id} name={row.channel_name} />,
           },

@@ -33,12 +33,16 @@ export function Progress({ text, failed }: { readonly text: string; readonly fai
   );
 }
 
-/** One line of a user's text; all of it in the tooltip, and on a phone. */
+/** One line of a user's text, or two of why it failed; all of it in the tooltip, and on a phone. */
 export function Words({ text, failed = false }: { readonly text: string; readonly failed?: boolean }) {
   return (
     <span
       title={text}
-      className={`block max-w-40 truncate xl:max-w-64 max-sm:max-w-full max-sm:whitespace-normal ${failed ? 'text-danger' : ''}`}
+      className={
+        failed
+          ? 'line-clamp-2 w-48 text-[12px] leading-4 whitespace-normal text-danger max-sm:w-auto'
+          : 'block max-w-40 truncate xl:max-w-64 max-sm:max-w-full max-sm:whitespace-normal'
+      }
     >
       {text}
     </span>

@@ -44,7 +44,7 @@ export function TasksPage() {
       ? [
           {
             id: 'channel',
-            header: t('tasks.channel'),
+            header: t('logs.channel'),
             cell: (row: Task) => <ChannelTag id={row.channel_id} name={row.channel_name} />,
           },
         ]
@@ -72,7 +72,11 @@ export function TasksPage() {
       id: 'id',
       from: 1280,
       header: t('tasks.taskId'),
-      cell: (row) => <span className="font-mono text-[12px]">{row.task_id}</span>,
+      cell: (row) => (
+        <span className="block max-w-40 truncate font-mono text-[12px]" title={row.task_id}>
+          {row.task_id}
+        </span>
+      ),
     },
     {
       id: 'status',

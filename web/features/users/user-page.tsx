@@ -145,7 +145,7 @@ function Days({ month }: { readonly month: Statement }) {
             >
               <span className="sr-only">{`${one}: ${money(spent.get(one) ?? 0)}`}</span>
               <span
-                className="block w-full bg-(--data-1)"
+                className="mx-auto block w-full max-w-12 bg-(--data-1)"
                 // Refunds may exceed what was spent on a day.
                 style={{ height: `${Math.max(0, ((spent.get(one) ?? 0) / max) * 100)}%` }}
               />
