@@ -64,8 +64,8 @@ test('a credit note names the invoice that it corrects and how the order was pai
   const page = text(await onPaper({ invoice: note }));
   expect(page).toContain('红字发票');
   expect(page).toContain('更正 INV-2026-000012');
-  expect(page).toContain('扣回账户额度 $2.00 原订单支付方式：支付宝 -23.00 CNY');
-  expect(page).toContain('不含税 -19.33 CNY VAT 19% -3.67 CNY 合计（已退） -23.00 CNY');
+  expect(page).toContain('扣回账户额度 $2.00 原订单支付方式：支付宝 −23.00 CNY');
+  expect(page).toContain('不含税 −19.33 CNY VAT 19% −3.67 CNY 合计（已退） −23.00 CNY');
 });
 
 test('without a rate an invoice names no tax, and without a name of the buyer it has the account’s', async () => {
@@ -79,7 +79,7 @@ test('without a rate an invoice names no tax, and without a name of the buyer it
 test('a statement has each model once, the dearest first, what was given back apart, and the total once on each part', async () => {
   const page = text(await onPaper({ statement }));
   const [byModel = '', byDay = ''] = page.split('附表：按日');
-  expect(byModel).toContain('gpt-4o 1,200 10 5 $1.50 mini 2,400 20 10 $0.03 mini（退款） 0 10 5 -$0.01 合计');
+  expect(byModel).toContain('gpt-4o 1,200 10 5 $1.50 mini 2,400 20 10 $0.03 mini（退款） 0 10 5 −$0.01 合计');
   expect(byModel.match(/合计 3,600 40 20 \$1\.52/g)).toHaveLength(1);
   expect(byDay).toContain('2026-11-03 2,400 20 10 $1.51 gpt-4o 1,200 10 5 $1.50 mini 1,200 10 5 $0.01');
   expect(byDay.match(/合计 3,600 40 20 \$1\.52/g)).toHaveLength(1);

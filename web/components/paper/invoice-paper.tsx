@@ -5,13 +5,13 @@ import { amountText } from '../../../server/contract/invoice-text.ts';
 import { withThousands } from '../../lib/format.ts';
 import { amountIn } from '../../lib/money.ts';
 import { methodName } from '../../lib/payment-method.ts';
-import { Paper, PartyBlock, Sums } from './paper.tsx';
+import { Paper, PartyBlock, printed, Sums } from './paper.tsx';
 
 export function InvoicePaper({ invoice }: { readonly invoice: Invoice }) {
   const { t } = useTranslation();
   const { kind, seller, buyer, minor, currency, tax_rate: rate } = invoice;
   const isNote = kind === 'credit_note';
-  const money = (amount: number): string => `${withThousands(amountText(amount, minor))} ${currency.toUpperCase()}`;
+  const money = (amount: number): string => printed(`${withThousands(amountText(amount, minor))} ${currency.toUpperCase()}`);
   const credit = amountIn(
     Math.abs(invoice.quota),
     { inCurrency: invoice.in_currency, quotaPerUnit: invoice.quota_per_unit },

@@ -29,6 +29,9 @@ export function PartyBlock({ label, party }: { readonly label: string; readonly 
   );
 }
 
+/** An amount with the minus sign of print, which is as wide as a digit: money that is given back stands below the rest. */
+export const printed = (amount: string): string => amount.replace(/^-/, '\u2212');
+
 export interface PaperProps {
   readonly title: string;
   /** At the foot of each sheet. */

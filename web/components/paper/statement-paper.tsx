@@ -12,7 +12,7 @@ import {
 } from '../../../server/contract/statement.ts';
 import { grouped, withThousands } from '../../lib/format.ts';
 import { amountIn } from '../../lib/money.ts';
-import { Paper, PartyBlock, Sums } from './paper.tsx';
+import { Paper, PartyBlock, printed, Sums } from './paper.tsx';
 
 type Figures = Omit<StatementModel, 'model' | 'refund'>;
 
@@ -38,7 +38,7 @@ export function StatementPaper({ statement }: { readonly statement: Statement })
     lines.map(({ quota }) => quota),
     details,
   );
-  const money = (quota: number): string => amountIn(quota, details, form);
+  const money = (quota: number): string => printed(amountIn(quota, details, form));
   const dollars = (amount: number): string => `$${withThousands(amountText(amount, cents))}`;
   const whose = t(`statement.of.${statement.of}`, { name: statement.name, user: statement.username });
   const range = monthRange(statement.month);
