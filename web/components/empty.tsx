@@ -30,10 +30,17 @@ export function Command({ text }: { readonly text: string }) {
   );
 }
 
+/** Its first sentence says what is missing, and stands out; the others say what it is for. */
+const firstSentence = /^(.*?(?:[.!?](?=\s)|[。！？](?=.)))(.*)$/s;
+
 export function Empty({ text, command, children }: EmptyProps) {
+  const [, first = text, rest = ''] = firstSentence.exec(text) ?? [];
   return (
     <div className="mx-auto grid max-w-xl justify-items-center gap-4 py-[8vh] text-center">
-      <p className="text-ink-1">{text}</p>
+      <p className="text-balance text-ink-2">
+        <strong className="block pb-1 text-[14px] font-semibold text-ink-1">{first}</strong>
+        {rest}
+      </p>
       {children}
       {command === undefined ? null : <Command text={command} />}
     </div>
