@@ -71,6 +71,7 @@ const prompts = [
   'Logo for a bakery, flat, two colours',
   'Portrait of an astronaut reading a newspaper in a café, 35 mm film',
 ];
+const titles = ['Harbour lights', '山间的雨', 'Slow train to Lyon', 'Glass and neon'];
 /** A small landscape, each in its own colours. */
 const pictureOf = (n: number): string => {
   const hue = (n * 47) % 360;
@@ -262,6 +263,93 @@ function countsOf(row: Row, quota: number, failedHere: boolean): number[] {
   add(`latency_${bucketOf(row.ms)}` as TrafficCounter, 1);
   add(`first_${bucketOf(row.first)}` as TrafficCounter, 1);
   return counts;
+}
+
+const sellerOptions: Readonly<Record<string, string>> = {
+  'invoice.seller_name': 'Example AI Services Ltd.',
+  'invoice.seller_details': '12 Harbour Road\n20457 Hamburg\nGermany',
+  'invoice.seller_tax_id': 'DE123456789',
+  'invoice.tax_name': 'VAT',
+  'invoice.tax_rate': '19',
+};
+const chains: readonly (readonly [name: string, description: string, targets: readonly object[]])[] = [
+  [
+    'coder',
+    'For agents that write code',
+    [{ model: 'claude-sonnet-4-5' }, { model: 'gpt-5.1' }, { model: 'deepseek-chat' }],
+  ],
+  ['fast', 'Short answers at once', [{ model: 'gemini-2.5-flash' }, { model: 'gpt-4o-mini' }]],
+  [
+    'long-context',
+    'Whole repositories and books',
+    [
+      { model: 'gpt-4o', prompt_up_to: 100_000 },
+      { model: 'gemini-2.5-pro', after: ['context_too_long'] },
+    ],
+  ],
+];
+/** Whose, of which window and unit, how much, and the share of it that is used. */
+const budgetRows: readonly (readonly [
+  holder: string,
+  subject: string,
+  window: string,
+  unit: string,
+  amount: number,
+  share: number,
+])[] = [
+  ['site', '', 'month', 'money', 500_000_000, 0.42],
+  ['group', 'vip', 'month', 'money', 125_000_000, 0.78],
+  ['user', '2', 'day', 'money', 2_500_000, 0.96],
+  ['user', '3', 'week', 'requests', 5000, 0.31],
+  ['user', '4', 'month', 'tokens', 50_000_000, 0.12],
+  ['site', '', 'request', 'tokens', 200_000, 0],
+];
+
+/** Budgets, virtual models, and orders of root with their invoices: what the ledger and the site make of them themselves. */
+async function fillShop(file: string, ask: Ask, now: number): Promise<void> {
+  for (const [name, value] of Object.entries(sellerOptions)) await ask('PUT', '/api/option/', { key: name, value });
+  await ask('PUT', '/api/invoice/buyer', {
+    name: 'Northwind Research GmbH',
+    address: 'Lindenallee 4\n50667 Köln',
+    tax_id: 'DE987654321',
+  });
+  for (const [name, description, targets] of chains)
+    await ask('POST', '/api/virtual_model/', { name, description, enabled: true, targets });
+  const { Database } = await import('bun:sqlite');
+  const raw = new Database(file);
+  raw.run('PRAGMA busy_timeout = 10000');
+  const numbers = Array.from({ length: 9 }, (_, at) => `T${String(now - at)}root`);
+  for (const [at, tradeNo] of numbers.entries())
+    raw.run(
+      "INSERT INTO top_ups (user_id, trade_no, method, amount, quota, money, currency, status, created_at) VALUES (1, ?, ?, ?, ?, ?, ?, 'pending', ?)",
+      [
+        tradeNo,
+        at % 3 === 0 ? 'stripe' : 'zfb',
+        10 * (1 + (at % 3)),
+        5_000_000 * (1 + (at % 3)),
+        (at % 3 === 0 ? 1000 : 7300) * (1 + (at % 3)),
+        at % 3 === 0 ? 'usd' : 'cny',
+        now - (9 - at) * 2 * daySeconds,
+      ],
+    );
+  for (const tradeNo of numbers) await ask('POST', '/api/user/topup/complete', { trade_no: tradeNo });
+  await ask('POST', '/api/user/topup/refund', { trade_no: numbers[1], money: '46.00' });
+  for (const [holder, subject, window, unit, amount] of budgetRows)
+    await ask('PUT', '/api/budget/', { holder, subject, window, unit, amount });
+  const midnight = now - (now % daySeconds);
+  const starts: Readonly<Record<string, number>> = {
+    day: midnight,
+    week: midnight - ((new Date(now * 1000).getUTCDay() + 6) % 7) * daySeconds,
+    month: midnight - (new Date(now * 1000).getUTCDate() - 1) * daySeconds,
+  };
+  for (const [holder, subject, window, unit, amount, share] of budgetRows)
+    if (share > 0)
+      raw.run(
+        'INSERT OR REPLACE INTO budget_use (budget_id, window_at, used) SELECT id, ?, ? FROM budgets WHERE holder = ? AND subject = ? AND period = ? AND unit = ?',
+        [starts[window] ?? 0, Math.round(amount * share), holder, subject, window, unit],
+      );
+  raw.run("UPDATE top_ups SET paid_at = created_at + 60 WHERE trade_no LIKE '%root'");
+  raw.close();
 }
 
 /** @param ask as root. */
@@ -467,7 +555,7 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
         'INSERT INTO drawing_tasks (user_id, action, mj_id, prompt, submit_ms, start_ms, finish_ms, status, progress, fail_reason, image_url, code, channel_id, quota) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1, 50000)',
       );
       const task = raw.prepare(
-        'INSERT INTO tasks (created_at, updated_at, task_id, platform, user_id, channel_id, quota, action, status, fail_reason, submit_at, start_at, finish_at, progress) VALUES (?, ?, ?, ?, ?, 1, 250000, ?, ?, ?, ?, ?, ?, ?)',
+        'INSERT INTO tasks (created_at, updated_at, task_id, platform, user_id, channel_id, quota, action, status, fail_reason, submit_at, start_at, finish_at, progress, data) VALUES (?, ?, ?, ?, ?, 1, 250000, ?, ?, ?, ?, ?, ?, ?, ?)',
       );
       const order = raw.prepare(
         'INSERT INTO top_ups (user_id, trade_no, method, amount, quota, money, currency, status, created_at, paid_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
@@ -507,6 +595,7 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
           at + 2,
           ended,
           progress ?? '',
+          status === 'SUCCESS' ? JSON.stringify([{ title: titles[n % titles.length] }]) : '',
         );
         order.run(
           1 + (n % 5),
@@ -570,4 +659,5 @@ export async function fillSite(stage: Stage, ask: Ask, size: SiteSize, seed: num
   }
   await recorder.flush();
   await database.close();
+  if (size.logs > 5000) await fillShop(file, ask, now);
 }
