@@ -134,7 +134,7 @@ test('the limit of a single request is set in tokens, shown without a use, and c
     }),
   ]);
   await page.until(() => expect(page.text()).toContain('team-a'));
-  expect(page.text()).toContain(i18next.t('budgets.most', { most: '32,000 tokens' }));
+  expect(page.text()).toContain(i18next.t('budgets.most', { most: '32,000 Tokens' }));
   expect(page.text()).not.toContain('%');
   await page.press(i18next.t('table.moreOf', { name: '标签 team-a' }));
   await page.until(() => expect(document.querySelector('[role=menu]')?.textContent).toBe(i18next.t('app.delete')));
