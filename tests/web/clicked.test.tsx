@@ -9,6 +9,7 @@ import { call } from '../../web/lib/api.ts';
 import { clearChanges, hasChanges, useDirty, watchForms } from '../../web/lib/dirty-form.ts';
 import { usePageTitle, useSiteTitle, useTitleCount } from '../../web/lib/page-title.ts';
 import { useList, useOptionalRead } from '../../web/lib/read.ts';
+import { filled } from '../support/answers.ts';
 import { act, mounted, unmounted } from './mounted.tsx';
 import { reader } from './rendered.tsx';
 
@@ -252,6 +253,25 @@ test('a log that never had a row has no bar to narrow it; one that has rows at o
   expect(page.text()).toContain('Its id');
   await page.press(i18next.t('logs.allTime'));
   await page.until(() => expect(location.search).toContain('range=all'));
+});
+
+test('the list of users begins with who spent most; the head of that column turns it around, and back', async () => {
+  const { UsersPage } = await import('../../web/features/users/users-page.tsx');
+  const [row] = (filled['user.list'] as { items: readonly object[] }).items;
+  const page = await mounted(() => <UsersPage />, {
+    path: '/user',
+    user: reader(100),
+    answers: { ...filled, 'user.list': { items: [row], total: 1, page: 1, page_size: 10 } },
+  });
+  const asked = () =>
+    page.calls.filter(([id]) => id === 'user.list').map(([, input]) => (input as { sort: string }).sort);
+  const spent = i18next.t('users.used');
+  await page.until(() => expect(page.text()).toContain(`${spent} ↓`));
+  await page.press(`${spent} ↓`);
+  await page.until(() => expect(page.text()).toContain(`${spent} ↑`));
+  await page.press(`${spent} ↑`);
+  await page.until(() => expect(page.text()).toContain(`${spent} ↓`));
+  expect(asked().slice(0, 2)).toEqual(['-used_quota', 'used_quota']);
 });
 
 test('the history of prices waits, shows who changed what, and goes back to a version', async () => {

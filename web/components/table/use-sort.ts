@@ -98,7 +98,9 @@ export function useSort<Row extends { readonly id: number }>({
   const ordered = useMemo(() => model?.map(({ original }) => original) ?? rows, [model, rows]);
   const sortOn = (id: string) => {
     const current = requested[0];
-    url.set('sort', current?.id !== id ? id : current.desc ? '' : `-${id}`);
+    // After the order that holds by itself comes the other one: to name none would change nothing.
+    const next = initial === `-${id}` ? id : '';
+    url.set('sort', current?.id !== id ? id : current.desc ? next : `-${id}`);
   };
   const direction = (id: string): 'ascending' | 'descending' | 'none' =>
     requested[0]?.id !== id ? 'none' : requested[0].desc ? 'descending' : 'ascending';

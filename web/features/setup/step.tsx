@@ -30,7 +30,7 @@ export function Step({ state, open = state === 'open', title, note, action, chil
       aria-current={state === 'open' ? 'step' : undefined}
       className={`rounded-3 border bg-surface px-4 py-3 ${open ? 'border-accent' : 'border-line-strong'}`}
     >
-      <div className="flex items-center gap-3 max-sm:flex-wrap">
+      <div className="flex items-center gap-3 max-sm:flex-wrap max-sm:gap-x-1.5">
         <h2 className={`${className} ${state === 'later' ? 'font-normal' : 'font-medium'} text-ink-1`}>
           {state === 'done' ? (
             <span className="-ml-1 text-success">

@@ -59,8 +59,9 @@ export function TasksPage() {
         const name = actions.find((one) => one === row.action);
         const text = t(name === undefined ? 'tasks.unknown' : `tasks.t_${name}`);
         const title = titleOf(row.data);
+        // As high as those that have a name.
         return title === '' ? (
-          text
+          <span className="flex items-center sm:min-h-12">{text}</span>
         ) : (
           <TwoLines wideOnly below={<Words text={title} />}>
             {text}

@@ -119,7 +119,13 @@ export function WalletPage() {
         ]}
         onChange={(next) => url.set('view', next === 'orders' ? '' : next)}
       >
-        <div className="pt-3">{view === 'orders' ? <OwnOrders /> : <InvoiceTable of="self" />}</div>
+        {view === 'orders' ? (
+          <OwnOrders />
+        ) : (
+          <div className="pt-3">
+            <InvoiceTable of="self" />
+          </div>
+        )}
       </Tabs>
     </>
   );
