@@ -77,6 +77,16 @@ export function createChannelsRepository({ query, dialect }: Database) {
   const rows = () => whole(query.selectFrom('channels'));
   return {
     all: (): Promise<ChannelRow[]> => rows().orderBy('id').execute(),
+    /** What it says of itself that its state follows from. */
+    states: () =>
+      query
+        .selectFrom('channels')
+        .select([
+          ...(['id', 'name', 'status', 'priority', 'group_name', 'models'] as const),
+          ...(['balance', 'balance_updated_at', 'other_info'] as const),
+        ])
+        .orderBy('id')
+        .execute(),
     byIds: (ids: readonly number[]): Promise<ChannelRow[]> => rows().where('id', 'in', ids).orderBy('id').execute(),
     list: (filter: ChannelFilter, offset: number, limit: number): Promise<ChannelRow[]> =>
       whole(matching(filter))

@@ -69,6 +69,15 @@ export interface TrafficPart {
   readonly latency_ms: number;
 }
 
+export interface ChannelSpend {
+  readonly subject_id: number;
+  readonly charge: number;
+  /** Of the one day. */
+  readonly of_day: number;
+  /** The first day with traffic. */
+  readonly first: number;
+}
+
 export interface FailedShareFilter {
   readonly span: TrafficSpan;
   readonly windows: number;
@@ -236,13 +245,17 @@ export function createTrafficRepository({ query }: Database) {
           .where('last_ip', '<>', ip)
           .execute();
     },
-    /** The earliest first, where times are apart. */
-    totals: async (filter: TrafficFilter, by: readonly TrafficGroup[]): Promise<TrafficSum[]> => {
+    /** The earliest first, where times are apart. @param counters of these alone; the others are absent. */
+    totals: async (
+      filter: TrafficFilter,
+      by: readonly TrafficGroup[],
+      counters: readonly TrafficCounter[] = trafficCounters,
+    ): Promise<TrafficSum[]> => {
       const rows = await (isOneRowEach(filter, by)
-        ? rowsOf(query, filter).select(by).select(trafficCounters).orderBy('at').execute()
+        ? rowsOf(query, filter).select(by).select(counters).orderBy('at').execute()
         : rowsOf(query, filter)
             .select(by)
-            .select((eb) => trafficCounters.map((name) => eb.fn.sum<number>(name).as(name)))
+            .select((eb) => counters.map((name) => eb.fn.sum<number>(name).as(name)))
             .$if(by.length > 0, (q) => q.groupBy(by))
             .$if(by.includes('at'), (q) => q.orderBy('at'))
             .execute());
@@ -287,6 +300,39 @@ export function createTrafficRepository({ query }: Database) {
         .orderBy('at', 'desc')
         .orderBy('subject_id')
         .execute(),
+    /** The newest of each channel. */
+    newestWindows: (span: TrafficSpan, from: number): Promise<ChannelWindow[]> =>
+      query
+        .selectFrom((rows) =>
+          rows
+            .selectFrom('traffic')
+            .select(windowColumns)
+            .select(sql<number>`row_number() OVER (PARTITION BY subject_id ORDER BY at DESC)`.as('nth'))
+            .where('span', '=', span)
+            .where('kind', '=', 'channel')
+            .where('at', '>=', from)
+            .where(sql<boolean>`(attempts > 0 OR answered > 0 OR streak > 0)`)
+            .as('newest'),
+        )
+        .select(windowColumns)
+        .where('nth', '=', 1)
+        .execute(),
+    /** What each channel was charged: from a day on, and on another one alone. */
+    spend: ({ from, day }: { readonly from: number; readonly day: number }): Promise<ChannelSpend[]> =>
+      query
+        .selectFrom('traffic')
+        .select((eb) => [
+          'subject_id',
+          eb.fn.sum<number>('charge').as('charge'),
+          eb.fn.sum<number>(sql`CASE WHEN at = ${sql.lit(day)} THEN charge ELSE 0 END`).as('of_day'),
+          eb.fn.min<number>('at').as('first'),
+        ])
+        .where('span', '=', 86_400)
+        .where('kind', '=', 'channel')
+        .where('at', '>=', from)
+        .where('at', '<=', day)
+        .groupBy('subject_id')
+        .execute(),
     /** Channels that kept failing, or mostly failed, in their newest window: one of five minutes, or of an hour where there is none of these. */
     suspects: ({ minutesFrom, hoursFrom }: { readonly minutesFrom: number; readonly hoursFrom: number }) => {
       const failed = sql.raw(failedColumns);
@@ -316,10 +362,11 @@ export function createTrafficRepository({ query }: Database) {
         .orderBy('subject_id')
         .execute();
     },
-    /** How a range of hours went, in parts of `width` seconds. @param from edge of an hour. */
+    /** How a range of hours went, in parts of `width` seconds. @param from edge of an hour. @param subjectIds of these alone. */
     parts: (
       kind: 'channel' | 'model',
       { from, to, width }: { readonly from: number; readonly to: number; readonly width: number },
+      subjectIds?: readonly number[],
     ): Promise<TrafficPart[]> => {
       const what = kind === 'channel' ? 'failed' : 'error';
       const failed = sql.raw(
@@ -340,6 +387,7 @@ export function createTrafficRepository({ query }: Database) {
         .where('kind', '=', kind)
         .where('at', '>=', from)
         .where('at', '<', to)
+        .$if(subjectIds !== undefined, (q) => q.where('subject_id', 'in', subjectIds ?? []))
         .groupBy(['subject_id', 'part', 'bar'])
         .execute();
     },

@@ -1,13 +1,14 @@
 /** How each channel is doing, from its traffic: serving, slow, failing, standby, idle or disabled. */
 import { type Database, forReading } from '../../../db/open.ts';
-import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
+import { createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { type ChannelWindow, createTrafficRepository, type TrafficSum } from '../../../db/repositories/traffic.ts';
+import { pauseFor } from '../../../db/slices.ts';
 import { ChannelStatus } from '../../contract/enum.ts';
 import { objectIn } from '../../contract/stored-object.ts';
 import { type ChannelState, percentileOf } from '../../contract/traffic.ts';
 import type { OptionsService } from '../options/service.ts';
 import { barsOf, minSlowMs, type PeriodBar, type PeriodRange, periodOf, slowFactor } from './period.ts';
-import { failedOf, histogramOf } from './stats.ts';
+import { failedOf, histogramOf, histograms } from './stats.ts';
 
 export interface ChannelHealth {
   readonly id: number;
@@ -59,6 +60,12 @@ const minRecent = 20;
 const minBaseline = 50;
 const weekDays = 7;
 const standbySeconds = 15 * 60;
+/** Pairs of a channel's groups and models, or bars, that are looked at in a turn; some milliseconds. */
+const sliceUnits = 10_000;
+/** The state of a channel counts as so many. */
+const stateUnits = 20;
+/** Channels whose bars are read together. */
+const barChannels = 400;
 
 const mostlyFailed = (window: ChannelWindow): boolean => 2 * failedOf(window) > window.attempts;
 
@@ -100,19 +107,43 @@ const listOf = (text: string): string[] =>
     .map((one) => one.trim())
     .filter((one) => one !== '');
 
+type StateRow = Awaited<ReturnType<ReturnType<typeof createChannelsRepository>['states']>>[number];
+
+/** Whoever else waits for this thread gets a turn between two slices, however many channels there are. */
+class Turns {
+  #left = sliceUnits;
+
+  /** @param units what is done at once. */
+  async take(units: number): Promise<void> {
+    this.#left -= units;
+    if (this.#left > 0) return;
+    await pauseFor(0);
+    this.#left = sliceUnits;
+  }
+}
+
 /** Channels of which each model in each group has another one in front. */
-function standbys(enabled: readonly ChannelRow[], failing: ReadonlySet<number>): ReadonlySet<number> {
+async function standbys(
+  enabled: readonly StateRow[],
+  failing: ReadonlySet<number>,
+  turns: Turns,
+): Promise<ReadonlySet<number>> {
   const highest = new Map<string, number>();
-  const pairs = ({ models, group_name: groups }: ChannelRow): string[] =>
+  const pairs = ({ models, group_name: groups }: StateRow): string[] =>
     listOf(groups).flatMap((group) => listOf(models).map((model) => `${group}\n${model}`));
-  for (const row of enabled)
-    if (!failing.has(row.id))
-      for (const pair of pairs(row)) highest.set(pair, Math.max(highest.get(pair) ?? row.priority, row.priority));
-  return new Set(
-    enabled
-      .filter((row) => pairs(row).every((pair) => (highest.get(pair) ?? row.priority) > row.priority))
-      .map(({ id }) => id),
-  );
+  for (const row of enabled) {
+    if (failing.has(row.id)) continue;
+    const own = pairs(row);
+    for (const pair of own) highest.set(pair, Math.max(highest.get(pair) ?? row.priority, row.priority));
+    await turns.take(own.length);
+  }
+  const found = new Set<number>();
+  for (const row of enabled) {
+    const own = pairs(row);
+    if (own.every((pair) => (highest.get(pair) ?? row.priority) > row.priority)) found.add(row.id);
+    await turns.take(own.length);
+  }
+  return found;
 }
 
 export interface StatesDeps {
@@ -146,15 +177,18 @@ export function createFailingChannels({ database, now: nowMs }: Pick<StatesDeps,
 export type ChannelStates = ReturnType<typeof createChannelStates>;
 
 export function createChannelStates({ database, options, now: nowMs }: StatesDeps) {
-  const repository = createTrafficRepository(database);
-  const channels = createChannelsRepository(database);
+  // Where there are thousands of channels their sums take longer than this thread may.
+  const reading = forReading(database);
+  const repository = createTrafficRepository(reading);
+  const channels = createChannelsRepository(reading);
 
-  /** By channel, newest first. Each row is looked at once; those of two days only where something fails. */
+  /** The newest of each channel, and where that fails those of two days. */
   const windowsOf = async (now: number) => {
-    const recent = Map.groupBy(await repository.windows(300, now - hourSeconds), (row) => row.subject_id);
-    const day = Map.groupBy(await repository.windows(hourSeconds, now - daySeconds), (row) => row.subject_id);
+    const byId = (rows: readonly ChannelWindow[]) => new Map(rows.map((row) => [row.subject_id, row]));
+    const recent = byId(await repository.newestWindows(300, now - hourSeconds));
+    const day = byId(await repository.newestWindows(hourSeconds, now - daySeconds));
     const newest = new Map([...day, ...recent]);
-    const suspected = [...newest].filter(([, windows]) => windows[0]?.streak !== 0 || mostlyFailed(windows[0]));
+    const suspected = [...newest].filter(([, window]) => window.streak !== 0 || mostlyFailed(window));
     const runs = await Promise.all(
       suspected.map(async ([id]) => [id, failingRun(await repository.windows(300, now - windowSeconds, id))] as const),
     );
@@ -162,7 +196,8 @@ export function createChannelStates({ database, options, now: nowMs }: StatesDep
   };
 
   const histogramsOf = async (span: 300 | 86_400, from: number, to: number) => {
-    const rows = await repository.totals({ span, kind: 'channel', from, to }, ['subject_id']);
+    const counters = ['requests', 'attempts', 'latency_ms', ...histograms.latency] as const;
+    const rows = await repository.totals({ span, kind: 'channel', from, to }, ['subject_id'], counters);
     return new Map(rows.map((row) => [row.subject_id, row]));
   };
 
@@ -176,107 +211,115 @@ export function createChannelStates({ database, options, now: nowMs }: StatesDep
 
   /** Quota of a day, by channel: the mean of the last week, or of as much of it as there is. */
   const spendOf = async (today: number, now: number) => {
-    const rows = await repository.totals(
-      { span: daySeconds, kind: 'channel', from: today - weekDays * daySeconds, to: today + daySeconds },
-      ['subject_id', 'at'],
-    );
+    const rows = await repository.spend({ from: today - weekDays * daySeconds, day: today });
     return new Map(
-      [...Map.groupBy(rows, (row) => row.subject_id)].map(([id, days]) => {
-        const first = Math.min(...days.map(({ at }) => at));
-        const sum = days.reduce((total, { charge }) => total + charge, 0);
-        const charged = days.find(({ at }) => at === today)?.charge ?? 0;
-        return [id, { today: charged, daily: sum / Math.max(1, (now - first) / daySeconds) }];
-      }),
+      rows.map(({ subject_id: id, charge, of_day: charged, first }) => [
+        id,
+        { today: charged, daily: charge / Math.max(1, (now - first) / daySeconds) },
+      ]),
     );
   };
 
   /** By channel; those without traffic have none. */
-  const periodsOf = async (range: PeriodRange, now: number, week: ReadonlyMap<number, TrafficSum>) => {
+  const periodsOf = async (range: PeriodRange, now: number, week: ReadonlyMap<number, TrafficSum>, turns: Turns) => {
     const period = periodOf(range, now);
     const span = range === '24h' ? hourSeconds : daySeconds;
     const from = period.from - (period.from % span);
-    const sums = await repository.totals({ span, kind: 'channel', from, to: period.to }, ['subject_id']);
-    const parts = Map.groupBy(await repository.parts('channel', period), (row) => row.subject_id);
-    return new Map(
-      sums.map((sum): [number, ChannelPeriod] => {
+    const counters = [...histograms.first, ...histograms.latency];
+    const sums = await repository.totals({ span, kind: 'channel', from, to: period.to }, ['subject_id'], counters);
+    const found = new Map<number, ChannelPeriod>();
+    for (let at = 0; at < sums.length; at += barChannels) {
+      const some = sums.slice(at, at + barChannels);
+      const rows = await repository.parts(
+        'channel',
+        period,
+        some.map(({ subject_id: id }) => id),
+      );
+      const parts = Map.groupBy(rows, (row) => row.subject_id);
+      for (const sum of some) {
         const usual = week.get(sum.subject_id);
         const usualMs = usual === undefined || usual.requests < minBaseline ? null : usual.latency_ms / usual.requests;
         const bars = barsOf(period, parts.get(sum.subject_id) ?? [], usualMs);
-        return [
-          sum.subject_id,
-          {
-            attempts: bars.reduce((all, bar) => all + bar.attempts, 0),
-            failed: bars.reduce((all, bar) => all + bar.failed, 0),
-            first_token: percentileOf(histogramOf(sum, 'first'), 0.5),
-            p95: percentileOf(histogramOf(sum, 'latency'), 0.95),
-            bars,
-          },
-        ];
-      }),
-    );
+        found.set(sum.subject_id, {
+          attempts: bars.reduce((all, bar) => all + bar.attempts, 0),
+          failed: bars.reduce((all, bar) => all + bar.failed, 0),
+          first_token: percentileOf(histogramOf(sum, 'first'), 0.5),
+          p95: percentileOf(histogramOf(sum, 'latency'), 0.95),
+          bars,
+        });
+        await turns.take(bars.length);
+      }
+    }
+    return found;
   };
 
   /** @param range what the figures of the period are of; without it there are none. @returns every channel. */
   return async (range?: PeriodRange): Promise<ChannelHealth[]> => {
     const now = Math.floor(nowMs() / 1000);
     const today = now - (now % daySeconds);
-    const rows = await channels.all();
+    const turns = new Turns();
+    const rows = await channels.states();
     const names = new Map(rows.map(({ id, name }) => [id, name]));
     const { recent, day, runs } = await windowsOf(now);
     const lastHour = await histogramsOf(300, now - hourSeconds, now + 1);
     const week = await histogramsOf(daySeconds, today - weekDays * daySeconds, today);
     const spend = await spendOf(today, now);
-    const periods = range === undefined ? null : await periodsOf(range, now, week);
-    const waiting = standbys(
+    const periods = range === undefined ? null : await periodsOf(range, now, week, turns);
+    const waiting = await standbys(
       rows.filter(({ status }) => status === ChannelStatus.enabled),
       new Set(runs.keys()),
+      turns,
     );
     const perUnit = options.get('QuotaPerUnit');
 
-    return Promise.all(
-      rows.map(async (row): Promise<ChannelHealth> => {
-        const { id, name, status, balance, balance_updated_at: balanceAt, other_info: info } = row;
-        const run = runs.get(id) ?? null;
-        const timed = (found: Map<number, Parameters<typeof histogramOf>[0]>, min: number): number | null => {
-          const one = found.get(id);
-          return one === undefined || one.requests < min ? null : percentileOf(histogramOf(one, 'latency'), 0.95);
-        };
-        const p95 = timed(lastHour, minRecent);
-        const baseline = timed(week, minBaseline);
-        const slow = p95 !== null && baseline !== null && p95 >= minSlowMs && p95 >= slowFactor * baseline;
-        const lately = (recent.get(id)?.[0]?.at ?? 0) > now - standbySeconds - 300;
-        const disabled = status !== ChannelStatus.enabled;
-        const state: ChannelState = disabled
-          ? 'disabled'
-          : run !== null
-            ? 'failing'
-            : slow
-              ? 'slow'
-              : waiting.has(id) && !lately
-                ? 'standby'
-                : day.has(id) || recent.has(id)
-                  ? 'serving'
-                  : 'idle';
-        const at = Number(objectIn(info).status_time);
-        const failing = state === 'failing' ? run : null;
-        const used = spend.get(id);
-        const known = balanceAt > 0;
-        const daily = (used?.daily ?? 0) / perUnit;
-        return {
-          ...{ id, name, state, p95, usual_p95: baseline },
-          auto_disabled: status === ChannelStatus.autoDisabled,
-          period: periods?.get(id) ?? null,
-          since: failing !== null ? failing.since : disabled && Number.isFinite(at) ? at : 0,
-          failed: failing?.failed ?? 0,
-          saved: failing?.saved ?? 0,
-          saved_by: failing === null ? [] : await savedBy(id, failing.since, now, names),
-          words: failing === null ? '' : recent.get(id)?.[0]?.words || day.get(id)?.[0]?.words || '',
-          requests_per_minute: Math.round(((lastHour.get(id)?.attempts ?? 0) / 60) * 10) / 10,
-          charged_today: used?.today ?? 0,
-          balance: known ? balance : null,
-          balance_lasts_days: known && daily > 0 ? Math.max(0, Math.round((balance / daily) * 10) / 10) : null,
-        };
-      }),
-    );
+    const stateOf = async (row: StateRow): Promise<ChannelHealth> => {
+      const { id, name, status, balance, balance_updated_at: balanceAt, other_info: info } = row;
+      const run = runs.get(id) ?? null;
+      const timed = (found: Map<number, Parameters<typeof histogramOf>[0]>, min: number): number | null => {
+        const one = found.get(id);
+        return one === undefined || one.requests < min ? null : percentileOf(histogramOf(one, 'latency'), 0.95);
+      };
+      const p95 = timed(lastHour, minRecent);
+      const baseline = timed(week, minBaseline);
+      const slow = p95 !== null && baseline !== null && p95 >= minSlowMs && p95 >= slowFactor * baseline;
+      const lately = (recent.get(id)?.at ?? 0) > now - standbySeconds - 300;
+      const disabled = status !== ChannelStatus.enabled;
+      const state: ChannelState = disabled
+        ? 'disabled'
+        : run !== null
+          ? 'failing'
+          : slow
+            ? 'slow'
+            : waiting.has(id) && !lately
+              ? 'standby'
+              : day.has(id) || recent.has(id)
+                ? 'serving'
+                : 'idle';
+      const at = Number(objectIn(info).status_time);
+      const failing = state === 'failing' ? run : null;
+      const used = spend.get(id);
+      const known = balanceAt > 0;
+      const daily = (used?.daily ?? 0) / perUnit;
+      return {
+        ...{ id, name, state, p95, usual_p95: baseline },
+        auto_disabled: status === ChannelStatus.autoDisabled,
+        period: periods?.get(id) ?? null,
+        since: failing !== null ? failing.since : disabled && Number.isFinite(at) ? at : 0,
+        failed: failing?.failed ?? 0,
+        saved: failing?.saved ?? 0,
+        saved_by: failing === null ? [] : await savedBy(id, failing.since, now, names),
+        words: failing === null ? '' : recent.get(id)?.words || day.get(id)?.words || '',
+        requests_per_minute: Math.round(((lastHour.get(id)?.attempts ?? 0) / 60) * 10) / 10,
+        charged_today: used?.today ?? 0,
+        balance: known ? balance : null,
+        balance_lasts_days: known && daily > 0 ? Math.max(0, Math.round((balance / daily) * 10) / 10) : null,
+      };
+    };
+    const states: ChannelHealth[] = [];
+    for (const row of rows) {
+      states.push(await stateOf(row));
+      await turns.take(stateUnits);
+    }
+    return states;
   };
 }

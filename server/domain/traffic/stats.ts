@@ -53,7 +53,8 @@ export function sumOf(all: readonly Counters[]): Counters {
 
 const bucketNames = (name: 'latency' | 'first'): TrafficCounter[] =>
   Array.from({ length: trafficBuckets }, (_, at) => `${name}_${at}` as TrafficCounter);
-const histograms = { latency: bucketNames('latency'), first: bucketNames('first') };
+/** Names of the counters of each. */
+export const histograms = { latency: bucketNames('latency'), first: bucketNames('first') };
 
 export const histogramOf = (row: Counters, name: 'latency' | 'first'): number[] =>
   histograms[name].map((bucket) => row[bucket]);
