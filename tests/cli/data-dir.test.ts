@@ -47,7 +47,7 @@ test('what root writes into the folder of a service belongs to the service', () 
   expect(statSync(key).uid).toBe(uid);
 });
 
-test('the folder for what is owed is made for its owner alone, where the environment that is given names one', () => {
+test('a folder for owed settlements that the environment names is made readable by its owner alone', () => {
   const owed = join(dir, 'owed');
   const env = { HOME: dir, GATEWAY_OWED_DIR: owed };
   expect(ensureDataDir(join(dir, 'data'), { HOME: dir }).pending.map((one) => one.dir)).not.toContain(owed);

@@ -285,7 +285,11 @@ test('every kind reaches every target once, not twice', async () => {
   expect(reports).toEqual([]);
   const { alerts, targets } = await gateway.services.alerts.list();
   expect(targets).toEqual([...alertTargetNames]);
-  expect(new Set(alerts.map(({ kind }) => kind))).toEqual(new Set(alertKindNames));
+  const found = new Set(alerts.map(({ kind }) => kind));
+  expect(
+    alertKindNames.filter((kind) => !found.has(kind)),
+    'these kinds do not happen: add their trouble to `everyTrouble` above, where all happen at once',
+  ).toEqual([]);
   for (const target of alertTargetNames) {
     const texts = sent.filter((one) => one.target === target);
     // Two people have mail.

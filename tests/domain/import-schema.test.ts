@@ -231,7 +231,7 @@ test.each<[string, readonly object[], object?]>([
   expect(losses(sourceOf({ channels: [row] }), 1)).toMatchObject([{ what: 'channels.param_override.operations' }]);
 });
 
-test('operations of a channel that passed bodies as they were acted on no header, and stay as they are', () => {
+test('operations of a channel that passed bodies through changed no header, and are imported as they are', () => {
   const row = {
     param_override: JSON.stringify({ operations: [passes] }),
     setting: '{"pass_through_body_enabled":true}',

@@ -44,7 +44,7 @@ const rowsOf = ({ raw }: SqliteDatabase) =>
   );
 const place = () => ({ engine: 'postgres', url: server.url }) as const;
 
-test('a file is put in the place of what an empty server has while no node lives, and comes out of it the same', async () => {
+test('a database file moves to an empty server while no node lives, and comes back the same', async () => {
   await database.pool.query(
     "INSERT INTO nodes (node, run, version, schema, expires_at, started_at) VALUES ('n', 'r', 'v', 's', now() + interval '1 hour', 1)",
   );

@@ -12,7 +12,7 @@ describe('the setting', () => {
     [' /tools/ai-1.0_x~y ', '/tools/ai-1.0_x~y'],
     ['', ''],
     ['/', ''],
-  ])('%j is %j', (input, path) => expect(parseBasePath(input)).toBe(path));
+  ])('a base path given as %j is %j', (input, path) => expect(parseBasePath(input)).toBe(path));
 
   test.each([
     'ai',
@@ -26,7 +26,9 @@ describe('the setting', () => {
     '/%61',
     '/ai"x',
     'https://example.com/ai',
-  ])('%j is none', (input) => expect(() => parseBasePath(input)).toThrow(expect.objectContaining({ code: 'usage' })));
+  ])('%j is refused as a base path', (input) =>
+    expect(() => parseBasePath(input)).toThrow(expect.objectContaining({ code: 'usage' })),
+  );
 
   // Requests without the path are served too, so these would have two meanings.
   test.each(['/v1', '/api', '/API/x', '/docs', '/assets', '/token', '/oauth', '/healthz', '/.well-known'])(
@@ -49,7 +51,7 @@ test.each([
   ['/ai/readyz', '/readyz'],
   ['/AI/x', '/AI/x'],
   ['http://h/ai//x', 'http://h//x'],
-])('%s is %s inside', (url, inside) => expect(withoutBasePath(url, '/ai')).toBe(inside));
+])('%s asks for %s below the base path', (url, inside) => expect(withoutBasePath(url, '/ai')).toBe(inside));
 
 let site: Site;
 let upstream: Upstream;

@@ -74,7 +74,7 @@ test.each([
   await expect(gateway.option('budgets.new_key', text)).rejects.toMatchObject({ code: 'option_invalid' });
 });
 
-test('a budget finer than the site counts makes no key and no user', async () => {
+test('a default budget finer than the site’s unit prevents new keys and users', async () => {
   const owner = await member('mira');
   await gateway.option('budgets.new_key', 'day 0.5usd');
   await gateway.option('budgets.new_user', 'day 0.5usd');

@@ -176,7 +176,7 @@ test('a request that another server answers is in use: its connection stays, and
   expect(timeouts.filter(([, seconds]) => seconds === 1)).toEqual([[3, 1]]);
 });
 
-test('the system’s own word on limits and connections', async () => {
+test('the system’s own figures for descriptors and connections are read', async () => {
   const descriptors = openDescriptors();
   const server = Bun.serve({ port: 0, hostname: '::', fetch: () => new Response() });
   const clients = await Promise.all(

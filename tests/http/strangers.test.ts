@@ -234,7 +234,7 @@ test('headers that are read', async () => {
       );
 });
 
-test('noise', async () => {
+test('noise instead of a request leaves the server serving', async () => {
   const random = randomOf(12);
   const chunks = [
     '{',

@@ -174,7 +174,7 @@ test('a commit without an answer that was done is not done again for the same co
   expect(rows.get(1)?.seq).toBe(5);
 });
 
-test('a commit that was not done is forgotten, and done then', async () => {
+test('a commit whose answer was lost and that was not done is done when it is sent again', async () => {
   const { store, next, took, outcome, rows, kept } = bench();
   await store.probe();
   next.push({ at: 'COMMIT', fate: 'lost' });

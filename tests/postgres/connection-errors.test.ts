@@ -88,7 +88,7 @@ test('a read-only standby suffices for reading', async () => {
   await drop();
 });
 
-test('another encoding', async () => {
+test('a database in another encoding is refused', async () => {
   await requested("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
   const error = await errorOf(
     changed((url) => {
@@ -116,7 +116,7 @@ const codeOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (error instanceof AppError ? error.code : String(error)),
   );
 
-test('not empty and not ours', async () => {
+test('a database with foreign tables is refused and left as it is', async () => {
   const { database, end } = await opened(false);
   await database.pool.query('CREATE TABLE somebodys (id int)');
   expect(await codeOf(migratePostgres(database))).toBe('database_foreign');

@@ -1,5 +1,6 @@
 /** What nodes of an older version would do wrong is refused while one lives, and names it; what they have no part in goes on. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { newestPostgres } from '../../db/schema/migrations.ts';
 import { createChannels } from '../../server/domain/channels/service.ts';
 import { createOptions } from '../../server/domain/options/service.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
@@ -52,7 +53,7 @@ afterAll(() => site.drop());
 beforeEach(async () => {
   await site.rows('DELETE FROM nodes');
   // Those of now, and those that are gone, hold nothing up.
-  await node('of now', '0035-schedules');
+  await node('of now', newestPostgres);
   await node('over', '0006-code-expiry', 'live', '-1 second');
   await node('gone', '0006-code-expiry', 'expired');
 });

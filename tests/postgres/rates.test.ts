@@ -194,7 +194,7 @@ test('model requests: failures leave the good ones, and the refusal says how lon
   expect(seconds).toBeLessThanOrEqual(63);
 });
 
-test('away, frozen or emptied: no request waits long or is refused for it, each machine keeps to its share, and all count together when it is back', async () => {
+test('while Redis is away, frozen or emptied no request waits long or is refused, each machine keeps to its share, and all count together when it is back', async () => {
   const { rates, messages } = await machine();
   const who = principal({ rpm: 4 });
   expect(typeof (await attempts(rates, who))).toBe('object');

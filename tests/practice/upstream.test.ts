@@ -38,7 +38,7 @@ test.each([
   ['/v1/responses', {}, 429],
   ['/v1/messages', {}, 500],
   ['/v1/embeddings', {}, 401],
-])('errors on demand at %s', async (path, more, status) => {
+])('%s fails with the status that the model’s name orders', async (path, more, status) => {
   const answer = await post(path, { model: `m@error-rate=1,error-status=${status}`, input: 'x', ...more });
   expect(answer.status).toBe(status);
 });
@@ -49,7 +49,7 @@ test('a share of errors is the same share every time', async () => {
   expect(statuses.filter((status) => status === 500)).toHaveLength(2);
 });
 
-test('usage left out', async () => {
+test('usage is left out where the model’s name says so', async () => {
   expect(JSON.parse(await (await chat('practice-small@no-usage')).text()).usage).toBeUndefined();
   const requested = { stream: true, stream_options: { include_usage: true } };
   expect(await (await chat('practice-small', requested)).text()).toContain('"usage"');
@@ -67,7 +67,7 @@ test('a stream that breaks off', async () => {
   expect(text).not.toContain('[DONE]');
 });
 
-test('latency and speed', async () => {
+test('an answer comes as late and as fast as the model’s name says', async () => {
   const started = performance.now();
   const answer = await chat('practice-small@latency=60,tokens-per-second=50,chunks=4', { stream: true });
   expect(performance.now() - started).toBeGreaterThanOrEqual(55);

@@ -126,7 +126,7 @@ test.each([
   },
 );
 
-test('holds', () => {
+test('a hold covers the prompt and the longest answer, rounded up', () => {
   expect(reserveEstimate(prices({ modelRatio: 1.25 }), { promptTokens: 120, maxTokens: 1000 })).toBe(1400);
   // The reference rounds down to 37; a hold may not fall short of the charge it stands for.
   expect(reserveEstimate(prices({ modelRatio: 0.075 }), { promptTokens: 0, maxTokens: 500 })).toBe(38);
@@ -282,7 +282,7 @@ const uniqueNames = (list: readonly { readonly name: string; readonly ratio: num
   ...new Map(list.map((item) => [item.name, item])).values(),
 ];
 
-test('so can a charge of several calls, other models and dearer terms, and each line is a call’s own', () => {
+test('a charge of several calls, other models and dearer terms can be recomputed from its row, and each line is a call’s own', () => {
   const part = fc.record({
     ...counts,
     kind: fc.constantFrom('message', 'compaction'),

@@ -100,7 +100,7 @@ test('a translated request thinks as long', async () => {
   expect(held).toBeGreaterThanOrEqual(81_920);
 });
 
-test('with a small balance answer and thought are asked for shorter', async () => {
+test('with a small balance a shorter answer and a shorter thought are asked for', async () => {
   await open('ali', 20_000);
   const sent = await ask({ model: 'qwen3.5-plus', max_tokens: 8000 });
   expect(held).toBeLessThanOrEqual(20_000);

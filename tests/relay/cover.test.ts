@@ -186,7 +186,7 @@ test.each([
 test.each([
   [0, 4],
   [1, 1],
-])('who owes overrun of %d has %d streams at once for one balance', async (pending, whole) => {
+])('a balance whose user owes overrun of %d admits %d streams at once', async (pending, whole) => {
   const key = await open(5000, 3);
   // Another machine has found that the money had been lent; here some is left of it.
   const event = { kind: 'balance', userId: gateway.userId, delta: 0, overrun: pending, version: 1000 } as const;

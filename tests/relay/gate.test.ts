@@ -230,7 +230,7 @@ const players = async (body: string) =>
     { ip: () => '127.0.0.1' },
   );
 
-test('the playground counts in the group that its body names, and is refused without balance unread', async () => {
+test('the playground counts in the group that its body names; without a balance it is refused before its body is read', async () => {
   await open();
   await gateway.option('UserUsableGroups', '{"default":"d","vip":"v"}');
   await gateway.option('GroupRatio', '{"default":1,"vip":1}');

@@ -141,7 +141,7 @@ test('auto is the order of the site, cheapest that of the prices, without groups
   expect((await row())?.group).toBe('vip');
 });
 
-test('a group that is called like an order is that group', () => {
+test('a group whose name looks like an order of groups is that one group', () => {
   const rules = {
     ...{ groupRatios: new Set(['default', 'a', 'b']), usableGroups: new Set(['a', 'b', 'c']), autoGroups: ['b', 'a'] },
     ratioOf: (own: string, group: string) => (own === 'a' && group === 'b' ? 0.1 : group === 'b' ? 3 : 1),

@@ -160,7 +160,7 @@ test.each<[string, Site, object]>([
   expect(upstream.requests).toHaveLength(1);
 });
 
-test('a beta that was not asked for before makes another prompt of it', async () => {
+test('a beta that no earlier turn asked for makes it another prompt, whose cache is not known', async () => {
   const send = await begin();
   await (await send()).text();
   leave(5000);

@@ -226,7 +226,7 @@ test('texts counted before a request is read are not counted again afterwards', 
   expect(ask(who, { tokens: 0, reserve: 0 }).error?.code).toBe('limit_tpm');
 });
 
-test('requests at the same time; each end makes room once', () => {
+test('requests at the same time are limited, and each that ends makes room once', () => {
   const { ask } = setUp();
   const who = principal({ concurrency: 2 });
   const [one, two] = [ask(who), ask(who)];

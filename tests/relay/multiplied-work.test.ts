@@ -142,7 +142,7 @@ describe('a list of prompts is held for as so many answers', () => {
     expect(held).toBeGreaterThanOrEqual(100 * Number(limit));
   });
 
-  test('a balance for one of them refuses 2,000', async () => {
+  test('a list of 2,000 prompts is refused on a balance for one', async () => {
     await open(30_000);
     const { status } = await ask(completions, { model: 'own', prompt: many('x', 2000), max_tokens: 100 });
     expect([status, upstream.requests.length]).toEqual([403, 0]);

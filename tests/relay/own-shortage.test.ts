@@ -206,7 +206,7 @@ describe('no connection can be opened', () => {
     await expect(tokens(order)).rejects.toMatchObject({ code: 'upstream_unreachable' });
   });
 
-  test('a socket', async () => {
+  test('a socket that cannot be opened is our shortage where this machine has run out, else the host’s fault', async () => {
     const call = { url: 'ws://127.0.0.1:9', headers: {}, channel: { keys: [], baseUrl: '', setting: {} } } as never;
     const timers = { now: Date.now, set: () => ({ close: () => undefined }) } as never;
     const connect = (code: string, exhausted: (met: unknown) => boolean = (met) => met !== null) =>

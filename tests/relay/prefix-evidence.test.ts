@@ -24,7 +24,7 @@ function begin() {
   return { clock, evidence, answered, read };
 }
 
-test('the next turn of a conversation has read what was reported of the last one', () => {
+test('the next turn of a conversation is held for by what the last one’s usage reported as cached', () => {
   const { answered, read } = begin();
   expect(read(opening('a'))).toBe(0);
   answered(opening('a'), 900);

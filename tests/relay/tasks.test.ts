@@ -253,7 +253,7 @@ test('the short form of a change', () => {
   expect(orderOf('simple-change', { content: 'U2' })).toBe('content_is_invalid');
 });
 
-test('paths', () => {
+test('paths of drawings and tasks are known in every spelling', () => {
   expect(taskFor('/mj-fast/mj/submit/imagine')).toMatchObject({ kind: 'draw', submit: 'imagine', mode: 'mj-fast' });
   expect(taskFor('/mj/task/1/image-seed')).toEqual({ kind: 'drawing', mjId: '1', seed: true });
   expect(taskFor('/mj/submit/unknown')).toBeNull();

@@ -189,7 +189,7 @@ test.each([
   ['-3s', null],
   ['0s', null],
   ['1e9s', null],
-])('%s is %s seconds', (words, expected) => expect(secondsIn(words)).toBe(expected));
+])('a wait written as %s is %s seconds', (words, expected) => expect(secondsIn(words)).toBe(expected));
 
 test('a wait is read from members before words, and words ask for no more than a minute', () => {
   expect(waitHint({ error: { message: 'try again in 9s', retry_after: 3 } })).toBe(3);

@@ -104,7 +104,7 @@ test.each(clients)('%s client: a usage before the words and none behind them is 
 });
 
 test.each(['gemini-generate', 'openai-chat'] as const)(
-  '%s client of Gemini: a usage before the words and none behind them is not the whole bill',
+  '%s client of Gemini: usage that is reported only before the words does not settle the bill',
   async (client) => {
     await gateway.channel(upstream.url, channels['gemini-generate']);
     streams(geminiText('one ', geminiUsage), geminiText(words(500)), geminiEnd);

@@ -1,12 +1,13 @@
 /** Texts that are kept in files, for a person to read: what is said now must be what the file says. */
 import { setTimeZone } from 'bun:jsc';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { expect } from 'vitest';
 
 const root = resolve(import.meta.dirname, '../..');
-/** Writes the files anew. */
-const command = 'npm run outlines';
+/** Writes the files of one test anew. @param test from the root of the repository. */
+const command = (test: string): string =>
+  `GATEWAY_OUTLINES=write node scripts/launch.mjs ${/presses|^tests.browser/.test(test) ? 'test-browser' : 'test'} ${test}`;
 
 /** @param path from the root of the repository. */
 export function expectGolden(path: string, lines: readonly string[]): void {
@@ -20,7 +21,7 @@ export function expectGolden(path: string, lines: readonly string[]): void {
   const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
   expect(
     text,
-    `${path} is no longer what is shown. Read the difference; if it is meant, write it anew: ${command}`,
+    `${path} is no longer what is shown. Read the difference; if it is meant, write it anew: ${command(relative(root, expect.getState().testPath ?? ''))}`,
   ).toBe(before);
 }
 

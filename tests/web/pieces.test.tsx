@@ -18,7 +18,7 @@ function show<Props extends object>(name: string, Piece: (props: Props) => React
   for (const props of cases) lines.push(`${JSON.stringify(props)} → ${rendered(<Piece {...props} />)}`);
 }
 
-test('pieces', async () => {
+test('pieces that no page shows alone', async () => {
   const { Pager } = await import('../../web/components/pager.tsx');
   const { TrafficBars } = await import('../../web/components/traffic-bars.tsx');
   const { ResponseTime } = await import('../../web/features/channels/response-time.tsx');
