@@ -1,7 +1,7 @@
 /** One connection of its own on which statements travel together: a whole batch takes two round trips, wherever the server is. */
 import { Client, type QueryResult } from 'pg';
 import type { PostgresPlace } from '../place.ts';
-import { parsers, readAsLibpq } from './open.ts';
+import { cutConnection, parsers, readAsLibpq } from './open.ts';
 
 export interface Statement {
   readonly text: string;
@@ -59,7 +59,7 @@ export async function openLine(
     broken = true;
     client.end().catch(() => undefined);
     // A frozen server does not close the connection.
-    (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+    cutConnection(client);
   };
   client.on('error', () => {
     broken = true;

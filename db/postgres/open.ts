@@ -1,6 +1,6 @@
 /** Opens a PostgreSQL database: a bounded pool with the same value types as SQLite, and the checks before its first use. */
 import { HandleEmptyInListsPlugin, Kysely, PostgresDialect, replaceWithNoncontingentExpression } from 'kysely';
-import { Pool, type PoolConfig, types } from 'pg';
+import { type Client, Pool, type PoolConfig, types } from 'pg';
 import { AppError } from '../../server/contract/errors.ts';
 import type { Dialect } from '../dialect.ts';
 import { type PostgresPlace, placeName } from '../place.ts';
@@ -51,6 +51,10 @@ export function readAsLibpq(url: string): string {
   if (!parts.searchParams.has('uselibpqcompat')) parts.searchParams.set('uselibpqcompat', 'true');
   return parts.href;
 }
+
+/** Ends a connection without a word to its server, which may be frozen. Types do not know the socket. */
+export const cutConnection = (client: Client): void =>
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 
 /** Connects to nothing yet. */
 export function createPool(url: string, options: PostgresOptions = {}): Pool {

@@ -5,7 +5,7 @@
  */
 import { Client } from 'pg';
 import type { PostgresPlace } from '../place.ts';
-import { readAsLibpq } from './open.ts';
+import { cutConnection, readAsLibpq } from './open.ts';
 
 export interface Wire {
   /** Sends to every node, this one included. Lost while the database is away. */
@@ -44,9 +44,6 @@ const written = `SELECT text FROM node_messages WHERE at > ${recent}`;
 /** A heartbeat that also deletes messages that are no longer read. */
 const ping = `DELETE FROM node_messages WHERE at <= ${recent}`;
 const notifyQuery = 'WITH kept AS (INSERT INTO node_messages (text) VALUES ($2)) SELECT pg_notify($1, $2)';
-
-const cut = (client: Client): void =>
-  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 
 /** Connects by itself, again and again. */
 export function openWire(place: PostgresPlace, { receive, ...deps }: WireDeps): Wire {
@@ -108,7 +105,7 @@ export function openWire(place: PostgresPlace, { receive, ...deps }: WireDeps): 
   const pings = setInterval(() => {
     const pinged = client;
     if (pinged === null) return;
-    const limit = setTimeout(() => cut(pinged), answerWithinMs);
+    const limit = setTimeout(() => cutConnection(pinged), answerWithinMs);
     pinged.query(ping).then(
       () => clearTimeout(limit),
       () => clearTimeout(limit),

@@ -2,7 +2,7 @@
 
 import { controlName, type LedgerMessage } from '../billing/ledger/client.ts';
 import { AppError } from '../contract/errors.ts';
-import { type HostPort, hostLedger } from '../threads/ledger/host.ts';
+import { type HostPort, hostLedger, hostPortOf } from '../threads/ledger/host.ts';
 import type { LedgerReport } from '../threads/ledger/worker.ts';
 import type { SlotsUpdate } from './lease-store-shared.ts';
 import { type NodeOrder, openNodeLedger } from './node-ledger.ts';
@@ -34,7 +34,7 @@ async function start(order: Extract<Incoming, { kind: 'start' }>) {
   });
   const host = (port: MessagePort, name: string) => {
     ports.set(name, port);
-    hostLedger(ledger.engine, port as unknown as HostPort, ledger.answer);
+    hostLedger(ledger.engine, hostPortOf(port), ledger.answer);
     port.start();
   };
   host(order.port, controlName);

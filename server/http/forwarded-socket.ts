@@ -5,6 +5,7 @@
 import { closeSync, constants, openSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { ClientSocket, Conversation } from '../relay/endpoints/realtime/conversation.ts';
+import { openSocket } from '../relay/upstream/websocket.ts';
 import { forwardedHeaders, targetOf } from './forward.ts';
 
 /** The forwarding server reads the first frame as what became of the request. */
@@ -65,7 +66,7 @@ export async function acceptForwarded(opening: Promise<Conversation | Response>)
 }
 
 export interface ForwardedSocketOrder {
-  /** Of the client. */
+  /** The address of the client. */
   readonly address: string;
   /** Socket of the new server. */
   readonly endpoint: string;
@@ -82,7 +83,7 @@ export async function openForwarded(
   for (const name of ownHeaders) headers.delete(name);
   headers.set(marker, '1');
   const { url, opened } = addressable(endpoint, targetOf(request));
-  const socket = new WebSocket(url, { headers: Object.fromEntries(headers) } as unknown as string[]);
+  const socket = openSocket(url, { headers: Object.fromEntries(headers) });
   socket.addEventListener('close', opened);
   socket.addEventListener('open', opened);
   socket.binaryType = 'arraybuffer';

@@ -70,6 +70,9 @@ export interface LedgerPort {
   onmessage: ((event: MessageEvent<string | { readonly kind: string }>) => void) | null;
 }
 
+/** Types know a port's messages as anything. */
+export const ledgerPortOf = (port: object): LedgerPort => port as unknown as LedgerPort;
+
 export interface LedgerClient extends Ledger {
   /** Loads a balance of the shared ledger into this machine's memory. @throws AppError storage_unavailable */
   acquire(order: LeaseOrder): Promise<Exclude<LeaseAnswer, 'away'>>;

@@ -54,11 +54,15 @@ const completionOf = (family: Family, name: string, set: number | undefined): nu
 const withoutBudget = (name: string): string =>
   name.replace(/^(gemini-2\.5-(?:flash-lite|flash|pro)).*-thinking-.*$/, '$1-thinking-*');
 
+/** By the name of the option that replaces a table. */
+const builtInTables = (family: keyof typeof builtIn): Readonly<Record<string, Table>> =>
+  builtIn[family] as unknown as Record<string, Table>;
+
 /** @returns 'unset' when new-api refuses the model, 'unknown' when its built-in price is not known here. */
 function sourcePrice(family: Family, option: SourceOption, model: string): ModelPrice | 'unset' | 'unknown' {
   if (family === 'one-api') {
     const name = /^(qwen|command)-.*-internet$/.test(model) ? model.replace(/-internet$/, '') : model;
-    const { ModelRatio, CompletionRatio } = builtIn['one-api'] as unknown as Record<string, Table>;
+    const { ModelRatio, CompletionRatio } = builtInTables('one-api');
     const known = entry(option('ModelRatio'), name) ?? entry(ModelRatio, name);
     if (known === undefined && name.includes('/')) return 'unknown';
     const ratio = known ?? oneApiUnknown;
@@ -73,7 +77,7 @@ function sourcePrice(family: Family, option: SourceOption, model: string): Model
   const name = withoutBudget(listedName(model));
   // Its ratios do not count there; the expression is not computed here.
   if (memberOf(option('billing_setting.billing_mode'), name) === 'tiered_expr') return 'unknown';
-  const own = builtIn['new-api'] as unknown as Record<string, Table>;
+  const own = builtInTables('new-api');
   const value = (key: string): number | undefined => entry(option(key) ?? own[key], name);
   const perCall = value('ModelPrice') ?? null;
   const ratio = value('ModelRatio');

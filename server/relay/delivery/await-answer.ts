@@ -1,11 +1,6 @@
 /** A client that waits long for an answer in one piece gets blanks before its JSON where an option lets them come, so that no proxy in between times out. */
 import type { Deadline, Deadlines } from '../shared/deadline.ts';
-
-interface Sink {
-  write(chunk: Uint8Array): unknown;
-  flush(): unknown;
-  end(): unknown;
-}
+import { directStream, type Sink } from './stream.ts';
 
 const blank = new Uint8Array([0x20]);
 
@@ -30,7 +25,7 @@ export function withBlanks(
 function blanksUntil(answer: Promise<Response>, everyMs: number, deadlines: Deadlines): ReadableStream<Uint8Array> {
   let next: Deadline | null = null;
   let isGone = false;
-  return new ReadableStream({
+  return directStream({
     type: 'direct',
     async pull(sink: Sink) {
       const send = () => {
@@ -57,5 +52,5 @@ function blanksUntil(answer: Promise<Response>, everyMs: number, deadlines: Dead
       isGone = true;
       next?.end();
     },
-  } as unknown as UnderlyingDefaultSource<Uint8Array>);
+  });
 }

@@ -1,13 +1,8 @@
 /** A response in one piece waits for its bill; where that takes long, all but its last byte is sent, so that no proxy in between times out. */
 import type { Deadlines } from '../shared/deadline.ts';
+import { directStream, type Sink } from './stream.ts';
 
 const encoder = new TextEncoder();
-
-interface Sink {
-  write(chunk: Uint8Array): unknown;
-  flush(): unknown;
-  end(): unknown;
-}
 
 type Sent = Uint8Array<ArrayBuffer> | string | ReadableStream<Uint8Array>;
 
@@ -47,7 +42,7 @@ export function whenDurable(
 function allButTheLastByte(durable: Promise<void>, body: Uint8Array<ArrayBuffer> | string): ReadableStream<Uint8Array> {
   const bytes = typeof body === 'string' ? encoder.encode(body) : body;
   const sentFirst = Math.max(0, bytes.length - 1);
-  return new ReadableStream({
+  return directStream({
     type: 'direct',
     async pull(sink: Sink) {
       sink.write(bytes.subarray(0, sentFirst));
@@ -56,5 +51,5 @@ function allButTheLastByte(durable: Promise<void>, body: Uint8Array<ArrayBuffer>
       sink.write(bytes.subarray(sentFirst));
       sink.end();
     },
-  } as unknown as UnderlyingDefaultSource<Uint8Array>);
+  });
 }

@@ -62,11 +62,21 @@ export interface StreamDeps extends SendCore, SettleCore {
 }
 
 /** The sink of a direct stream. */
-interface Sink {
+export interface Sink {
   write(chunk: Piece): unknown;
   flush(): unknown;
   end(): unknown;
 }
+
+interface DirectSource {
+  readonly type: 'direct';
+  pull(sink: Sink): Promise<void>;
+  cancel?(): void;
+}
+
+/** Types know no source that writes to its sink itself. */
+export const directStream = (source: DirectSource): ReadableStream<Uint8Array> =>
+  new ReadableStream(source as unknown as UnderlyingDefaultSource<Uint8Array>);
 
 const nullSink: Sink = { write: () => null, flush: () => null, end: () => null };
 
@@ -234,7 +244,7 @@ export class ResponseStream implements Looking {
     });
     const { socket } = this.reservation.parsed;
     if (socket !== undefined) socket.pipe = (sink) => this.pull(sink);
-    return new ReadableStream(this as unknown as UnderlyingDefaultSource<Uint8Array>);
+    return directStream(this);
   }
 
   async pull(sink: Sink): Promise<void> {
@@ -301,7 +311,7 @@ export class ResponseStream implements Looking {
     this.startedMs = this.deps.now();
     this.lastByteMs = this.startedMs;
     this.lastWriteMs = this.startedMs;
-    // Of sound all is owed with its first piece.
+    // All of a recording is owed with its first piece.
     this.checkedMs = isOwedAtOnce(this.reservation.parsed.operation) ? Number.NEGATIVE_INFINITY : this.startedMs;
     this.checkMs = Math.min(this.pingMs ?? this.idleMs, this.idleMs, stallLimitMs);
     this.deps.pulse.add(this.checkMs, this);
@@ -573,7 +583,7 @@ export class ResponseStream implements Looking {
     return undefined;
   }
 
-  /** The end, or a client that is slow. */
+  /** Delivers what is left at the end of a stream, or to a client that reads slowly. */
   private async deliverSlowly(stream: OpenStream, chunk: Chunk, ended: Piece | null | undefined): Promise<boolean> {
     const { frameRelay } = stream;
     for (let last = ended; ; last = this.pass(frameRelay, chunk)) {

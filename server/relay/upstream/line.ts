@@ -4,7 +4,7 @@ import { isOurs } from '../shared/defect.ts';
 import { type UpstreamFailure, unreachable } from '../shared/failure.ts';
 import type { UpstreamCall } from './call.ts';
 import { type Exhausted, exhaustion, isExhaustion, proxyOf, readFailure } from './http.ts';
-import { opened, refusal } from './websocket.ts';
+import { opened, openSocket, refusal } from './websocket.ts';
 
 export interface Line {
   readonly socket: WebSocket;
@@ -26,10 +26,7 @@ export const createConnect =
   (deps: ConnectDeps): Connect =>
   async (call, abort) => {
     const proxy = proxyOf(call.channel);
-    const socket = new WebSocket(
-      call.url,
-      (proxy === null ? { headers: call.headers } : { headers: call.headers, proxy }) as unknown as string[],
-    );
+    const socket = openSocket(call.url, proxy === null ? { headers: call.headers } : { headers: call.headers, proxy });
     socket.binaryType = 'arraybuffer';
     const greeting: Line['greeting'] = [];
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => void greeting.push(data);

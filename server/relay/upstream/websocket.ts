@@ -11,10 +11,16 @@ export interface SocketDeps {
 const encoder = new TextEncoder();
 const normalClosure = 1000;
 
+/** Types know no headers and no proxy of a socket. */
+export const openSocket = (
+  url: string,
+  options: { readonly headers?: Readonly<Record<string, string>>; readonly proxy?: string },
+): WebSocket => new WebSocket(url, options as unknown as string[]);
+
 /** @returns a stream of events; where the upstream refuses the socket, the answer it gives to a plain request instead; null = out of reach. */
 export async function askBySocket(deps: SocketDeps, call: UpstreamCall, signal: AbortSignal): Promise<Response | null> {
   const options = deps.proxy === null ? {} : { proxy: deps.proxy };
-  const socket = new WebSocket(call.url, options as unknown as string[]);
+  const socket = openSocket(call.url, options);
   let over = false;
   let finish: (failed: boolean) => void = () => undefined;
   const end = (failed: boolean) => {

@@ -10,7 +10,7 @@ import { createMembers } from '../../../db/postgres/members.ts';
 import type { Feed } from '../../../db/repositories/changes.ts';
 import { dataDirFiles } from '../../app/data-dir.ts';
 import type { Services } from '../../app/services.ts';
-import { createLedgerClient, type LedgerClient, type LedgerPort } from '../../billing/ledger/client.ts';
+import { createLedgerClient, type LedgerClient, ledgerPortOf } from '../../billing/ledger/client.ts';
 import type { RecentChanges } from '../../cluster/recent-changes.ts';
 import type { ChannelFailure } from '../../contract/channel-failure.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -94,7 +94,7 @@ async function start(order: ControlStart) {
   await verifyKey(database, vault);
   // The relays are given what is in force from here on.
   await followShippedPrices(database, timers.now());
-  const ledger = createLedgerClient(order.ledger as unknown as LedgerPort, undefined, timers);
+  const ledger = createLedgerClient(ledgerPortOf(order.ledger), undefined, timers);
   order.ledger.start();
   const tests = new Map<number, (result: ChannelTestResult) => void>();
   const limits = new Map<number, (found: readonly ChannelHealthStatus[]) => void>();

@@ -9,7 +9,7 @@ import {
   controlName,
   createLedgerClient,
   type LedgerClient,
-  type LedgerPort,
+  ledgerPortOf,
   ledgerLost,
 } from '../../billing/ledger/client.ts';
 import type { PendingReport } from '../../billing/ledger/pending.ts';
@@ -94,7 +94,7 @@ export async function startLedger(order: {
     move({ kind });
     return within(moved.promise, ms);
   };
-  const client = createLedgerClient(thread as unknown as LedgerPort, (message) => {
+  const client = createLedgerClient(ledgerPortOf(thread), (message) => {
     const report = message as LedgerReport | LedgerMoved | { readonly kind: 'closed' | 'drain' };
     if (report.kind === 'drain') return drained.resolve();
     if (report.kind === 'commands') return send(report);

@@ -20,7 +20,7 @@ import { type RecoveryReport, recover } from '../../billing/ledger/recovery.ts';
 import { createRemote } from '../../billing/ledger/remote.ts';
 import { AppError, type ErrorParams } from '../../contract/errors.ts';
 import { systemTimers, type Timer } from '../../contract/timers.ts';
-import { type HostPort, hostLedger } from './host.ts';
+import { type HostPort, hostLedger, hostPortOf } from './host.ts';
 
 export interface LedgerStart {
   readonly kind: 'start';
@@ -167,7 +167,7 @@ async function start(order: LedgerStart): Promise<Running> {
   const flush = (done: (isWhole: boolean) => void) => (own === null ? done(true) : own.flush(done));
   const host = (port: MessagePort, name: string) => {
     ports.set(name, port);
-    hostLedger(engine, port as unknown as HostPort, null, flush);
+    hostLedger(engine, hostPortOf(port), null, flush);
     port.start();
   };
   host(order.port, controlName);

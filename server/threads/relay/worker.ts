@@ -4,7 +4,7 @@ import { Balances, createMoney } from '../../billing/balances/money.ts';
 import { rowsTogether } from '../../billing/balances/open-requests.ts';
 import { attachMemory } from '../../billing/balances/shared-memory.ts';
 import { createNodeLease } from '../../billing/leases/node-lease.ts';
-import { createLedgerClient, type LedgerPort } from '../../billing/ledger/client.ts';
+import { createLedgerClient, ledgerPortOf } from '../../billing/ledger/client.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type CountAnswer, type CountingThread, createTokenCounter } from '../../relay/admission/counting/counter.ts';
 import { BodyMemory } from '../../relay/intake/body-memory.ts';
@@ -46,7 +46,7 @@ function start(order: RelayStart): (message: ToRelay) => void {
   for (const first of order.rows) money.open.add(first);
   // Balances are seen to by the main thread, before it passes rows on.
   const state = createRelayState({ observeBudgets: (all) => balances.budgets.set(all) }, timers.now);
-  const ledger = createLedgerClient(order.ledger as unknown as LedgerPort, undefined, timers);
+  const ledger = createLedgerClient(ledgerPortOf(order.ledger), undefined, timers);
   order.ledger.start();
   const counting = countingThread();
   const serving = createServing({
