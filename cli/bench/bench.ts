@@ -16,7 +16,7 @@ export interface BenchOrder extends Plan, ExtraOptions {
   /** An older build, null = none. */
   readonly before: string | null;
   readonly rivals: readonly Rival[];
-  /** Of the practice upstreams, null = any. */
+  /** The upstream port of the practice upstreams, null = any. */
   readonly upstreamPort: number | null;
   /** Memory and starts too. */
   readonly extras: boolean;

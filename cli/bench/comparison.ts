@@ -4,7 +4,7 @@ import { AppError } from '../../server/contract/errors.ts';
 export interface Rival {
   readonly name: string;
   readonly port: number;
-  /** Of its chat operation. */
+  /** The path of its chat operation. */
   readonly path: string;
   readonly key: string;
   /** Empty = it knows the models of all practice upstreams by their own names. */

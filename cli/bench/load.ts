@@ -3,7 +3,7 @@ import { Answer } from './answer.ts';
 
 export interface LoadOrder {
   readonly port: number;
-  /** Of the request: `/v1/chat/completions`. */
+  /** The path of the request: `/v1/chat/completions`. */
   readonly path: string;
   readonly token: string;
   readonly body: string;

@@ -8,7 +8,7 @@ import { bodyOf, type Shape, type Subject } from './targets.ts';
 
 export interface Plan {
   readonly rounds: number;
-  /** Of one measurement. */
+  /** Seconds that one measurement takes. */
   readonly seconds: number;
   /** The longest that a subject is warmed with one shape. */
   readonly warmSeconds: number;

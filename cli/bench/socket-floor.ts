@@ -8,7 +8,7 @@ class Side {
   peer: Socket<Side> | null = null;
   /** What the socket did not take yet. */
   unsent: Buffer[] = [];
-  /** Of a client whose upstream is being connected to. */
+  /** What a client has sent while its upstream is being connected to. */
   early: Buffer[] | null = null;
   readonly answer = new Answer();
 }

@@ -70,7 +70,7 @@ export interface BoardState {
   /** The keys are listed. */
   readonly help: boolean;
   readonly paused: boolean;
-  /** Of the last action; or a question that y answers. */
+  /** What the last action says, or a question that y answers. */
   readonly message: string;
 }
 

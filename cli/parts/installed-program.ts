@@ -64,7 +64,7 @@ async function executableIn(file: string, bytes: Buffer): Promise<Uint8Array> {
 
 export interface ProgramInfo {
   readonly version: string;
-  /** Of the database of the data directory, '' = there is none. */
+  /** The schema of the database of the data directory, '' = there is none. */
   readonly schema: string;
   /** The newest schema that the executable knows. */
   readonly newest: string;

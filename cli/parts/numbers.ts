@@ -33,7 +33,7 @@ export function limitOf(text: string | undefined, flag: string): number | undefi
 
 interface QuotaOptions {
   readonly quotaPerUnit: number;
-  /** Of quota; 0 unless given. */
+  /** The smallest amount in quota; 0 unless given. */
   readonly min?: number;
 }
 

@@ -30,7 +30,7 @@ const settings: Statement = {
     // Every statement finds its rows by their key: one plan is good for any number of them, and was not made for an empty table.
     plan_cache_mode: 'force_generic_plan',
     enable_seqscan: 'off',
-    // Where there is no index the price of a forbidden scan would have it compiled.
+    // A query without an index is priced like a forbidden scan, and would be compiled for that.
     jit: 'off',
   })
     .map(([name, value]) => `set_config('${name}', '${value}', true)`)

@@ -72,7 +72,7 @@ export function createChannelsRepository({ query, dialect }: Database) {
   const whole = <O>(q: SelectQueryBuilder<Schema, 'channels', O>) =>
     q
       .selectAll('channels')
-      // Behind the column of the same name, in whose place it comes.
+      // Selected after the column of the same name, which it replaces.
       .$if(channelUse !== null, (one) => one.select((channelUse as NonNullable<typeof channelUse>).as('used_quota')));
   const rows = () => whole(query.selectFrom('channels'));
   return {

@@ -24,7 +24,7 @@ export interface ConversationSum extends ConversationCost {
 export interface ConversationOwner {
   readonly id: number;
   readonly username: string;
-  /** Of `names`. */
+  /** Id of the row of `names` with the session. */
   readonly session_id: number;
 }
 

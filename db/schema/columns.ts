@@ -61,7 +61,7 @@ interface OnPostgres {
   readonly constraints?: readonly string[];
   /** Instead of the table's own where a name is the same. */
   readonly indexes?: readonly string[];
-  /** Column by whose months the rows lie in tables of their own: every key has it, and nothing else is unique. */
+  /** The table is partitioned by the months of this column, so that every key contains it and no other index is unique. */
   readonly months?: string;
   /** SQL of what stands in its place. */
   readonly instead?: string;

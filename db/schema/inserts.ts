@@ -25,7 +25,7 @@ export type EntryOf<Name extends keyof Schema, Other extends ColumnAliases> = Fi
 
 export interface InsertColumn<Entry> {
   readonly name: string;
-  /** Of the entry. */
+  /** The field of the entry that fills the column. */
   readonly field: string;
   readonly type: 'bigint' | 'text';
   readonly value: (entry: Entry) => number | string | null;

@@ -804,7 +804,7 @@ export const tables = {
       kind: text,
       at: int,
       user_id: int,
-      /** Of `names`. */
+      /** Id of a row of `names`. */
       name_id: int,
       writer: int,
       requests: int,

@@ -39,7 +39,7 @@ export interface ImportOrder {
   readonly only: readonly string[];
   /** Whether models cost what they cost at the source. */
   readonly keepPrices: boolean;
-  /** Of the report. */
+  /** The language of the report. */
   readonly language: Language;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Called with why what nodes that are gone have left could not be ended. */

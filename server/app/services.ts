@@ -180,7 +180,7 @@ export interface Services {
 
 export interface ServiceDeps {
   readonly database: Database;
-  /** Of this process, where the database is elsewhere. */
+  /** The data folder of this process, whose database is elsewhere. */
   readonly dataFolder?: DataFolder;
   readonly vault: Vault;
   readonly ledger: Ledger;

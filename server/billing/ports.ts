@@ -159,9 +159,9 @@ export interface Grant {
   readonly tokenMax: number;
   /** What of the token there is least of: of its limit, or of its budget for a period. */
   readonly tokenBound: 'limit' | Period;
-  /** Of the account: other machines may have changed it. Absent = there is none. */
+  /** What the account has: other machines may have changed it. Absent = there is no account. */
   readonly accountState?: AccountState;
-  /** Of a budget. */
+  /** What a budget has. */
   readonly budgetState?: BudgetUseState;
   /** Other nodes that live and have some of what was not granted in full. */
   readonly holders: readonly number[];

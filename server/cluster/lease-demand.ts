@@ -10,7 +10,7 @@ export interface LeasedAmount {
   readonly subject: number;
   /** The user. */
   readonly owner: number;
-  /** Of the request at hand. */
+  /** What the request at hand needs. */
   readonly need: number;
   /** There is so little that each request has a lease of its own. */
   readonly small: boolean;

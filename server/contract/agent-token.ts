@@ -11,7 +11,7 @@ const prefix = 'gas_';
 const form = /^gas_([\da-z]{1,11})_([\da-z]{1,11})_([\da-f]{64})$/;
 
 export interface AgentToken {
-  /** Of the row of `tokens`. */
+  /** The id of the row of `tokens`. */
   readonly id: number;
   /** Epoch seconds at which it stops working. */
   readonly end: number;

@@ -1,7 +1,7 @@
 /** How programs that work with models are configured to use this gateway: `gateway exec`, `gateway agents`, the console and the documents read the same rows. */
 
 export interface AgentSettings {
-  /** Of the gateway, without a slash at its end. */
+  /** The URL of the gateway, without a slash at its end. */
   readonly url: string;
   readonly key: string;
   /** Names that the key may use; empty = not known. */
@@ -31,12 +31,12 @@ export interface AgentPatch {
   /** The first of them that exists is changed, else the first is made. */
   readonly paths: readonly string[];
   readonly format: 'json' | 'toml' | 'yaml' | 'env' | 'text';
-  /** Of the format `text`: the whole file, which is the gateway's own. */
+  /** For the format `text`: the whole file, which is the gateway's own. */
   readonly text?: string;
   readonly set: readonly (readonly [path: readonly string[], value: string | number | readonly string[] | object])[];
-  /** Of JSON and YAML: members at the top that a file of its own needs, and one that is there keeps. */
+  /** For JSON and YAML: members at the top that a new file needs; a file that is there keeps its own. */
   readonly missing?: Readonly<Record<string, string>>;
-  /** Of YAML: items of a list at the top, known by their `name`; all others stay. */
+  /** For YAML: items of a list at the top, known by their `name`; all others stay. */
   readonly items?: { readonly list: string; readonly values: readonly { readonly name: string }[] };
   /** A file that the program would no longer read once this one is made. */
   readonly hides?: string;

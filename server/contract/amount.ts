@@ -49,9 +49,9 @@ export interface MoneyOptions {
   readonly quotaPerUnit: number;
   /** The currency that one unit of is worth `quotaPerUnit`; usd unless given. */
   readonly currency?: string;
-  /** Of quota; 0 unless given. */
+  /** The smallest amount in quota; 0 unless given. */
   readonly min?: number;
-  /** Of quota. */
+  /** The largest amount in quota. */
   readonly max?: number;
   readonly unlimited?: boolean;
 }

@@ -9,7 +9,7 @@ export const ownCacheRateKinds = ['key', 'agent', 'model', 'day'] as const satis
 const int = z.int();
 export const cacheRatesShape = z.array(
   z.object({
-    /** Of the channel or key; else 0. */
+    /** Id of the channel or key; else 0. */
     id: int,
     /** Days as `2026-11-03` (UTC); empty = no agent was named, or it is gone. */
     name: z.string(),

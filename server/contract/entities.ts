@@ -24,7 +24,7 @@ export const userShape = z.object({
   aff_quota: int,
   aff_history_quota: int,
   inviter_id: int,
-  /** Of whoever invited; only in lists of users. */
+  /** The name of the user who invited; only in lists of users. */
   inviter_name: z.optional(z.string()),
   setting: z.string(),
   DeletedAt: z.nullable(z.string()),
@@ -248,7 +248,7 @@ const auditChangeShape = z.object({
   /** Id, or the key of an option. */
   id: z.string(),
   field: z.string(),
-  /** Of a field that is a map: which of its members; null = all of the field. */
+  /** The member of a field that is a map; null = the whole field. */
   member: z.nullable(z.string()),
   /** null = nothing was there. Members are JSON texts, fields are plain. Both are null where `hidden`. */
   before: z.nullable(z.string()),

@@ -8,7 +8,7 @@ export type InvoiceKind = (typeof invoiceKinds)[number];
 
 /** What an invoice says of whoever pays; an empty text says nothing. */
 export const buyerShape = z.object({
-  /** Of the person or the company. */
+  /** Name of the person or the company. */
   name: z.string(),
   /** Lines of it are apart by line breaks. */
   address: z.string(),

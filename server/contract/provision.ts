@@ -103,7 +103,7 @@ export type ProvisionedToken = z.infer<typeof provisionedToken>;
 
 const provisionedCode = z.strictObject({
   name: named,
-  /** Of each. */
+  /** Quota of each. */
   quota: amount,
   /** The code itself; absent = codes are made up until `count` of this name have been made, used ones included. */
   code: optional(named),

@@ -64,7 +64,7 @@ export interface BudgetUse {
   readonly kind: BudgetKind;
   /** Absent = quota. */
   readonly unit?: 'requests' | 'tokens';
-  /** Of the balance: what is left of it, and what the key used of it this month. */
+  /** What is left of the balance, and what the key used of it this month. */
   readonly limit: number;
   readonly used: number;
   /** Epoch seconds; null = never. */
@@ -176,7 +176,7 @@ export interface Snapshot {
   readonly kind: 'snapshot';
   /** Sequence of the change feed this state includes. */
   readonly seq: number;
-  /** Besides those of its parts. */
+  /** Users and keys that came with the snapshot itself; its parts bring the others. */
   readonly users: readonly UserSnapshot[];
   readonly tokens: readonly TokenSnapshot[];
   readonly channels: readonly ChannelSnapshot[];
@@ -218,7 +218,7 @@ export interface SnapshotDelta {
     readonly tokens: readonly number[];
     readonly channels: readonly number[];
   };
-  /** Of channels where that changed, all that holds now; absent = as before. */
+  /** All that holds now for channels where that changed; absent = as before. */
   readonly unsupported?: readonly UnsupportedOfChannel[];
   /** All of them, where one has changed; absent = as before. */
   readonly virtualModels?: readonly VirtualModel[];

@@ -23,7 +23,7 @@ export const scheduleShape = z.object({
   email: z.string(),
   paused: z.boolean(),
   created_time: int,
-  /** Of the last mail; '' = there was none. */
+  /** The period of the last mail; '' = there was none. */
   period: z.string(),
   state: z.enum(mailStates),
   tries: int,

@@ -67,7 +67,7 @@ export const statementSharesShape = z.object({
       ...sums,
     }),
   ),
-  /** Of everything, each request once. */
+  /** Sums of everything, each request once. */
   total: z.object(sums),
 });
 export type StatementShares = z.infer<typeof statementSharesShape>;

@@ -14,7 +14,7 @@ import { createRemoteReservations, type OpenMoney } from './open-requests.ts';
 
 export interface TakenOver {
   readonly port: number;
-  /** Of the server that is followed. */
+  /** The pid of the server that is followed. */
   readonly pid: number;
   /** It lets go of the database. @throws AppError take_over_refused; then it serves on. */
   release(): Promise<void>;

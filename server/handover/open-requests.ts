@@ -17,7 +17,7 @@ export interface OpenMoney {
     running: number,
   ])[];
   readonly groups: readonly (readonly [name: string, running: number])[];
-  /** Of budgets; absent = they hold nothing. */
+  /** What holders of budgets hold; absent = nothing. */
   readonly holders?: readonly (readonly [key: string, money: number, requests: number, tokens: number])[];
 }
 

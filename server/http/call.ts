@@ -11,7 +11,7 @@ export interface Actor {
   readonly username: string;
   readonly role: number;
   readonly group: string;
-  /** Of an access token that may do less than its user; absent = everything. */
+  /** What an access token may do, where it may do less than its user; absent = everything. */
   readonly scopes?: readonly string[];
 }
 

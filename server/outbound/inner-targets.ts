@@ -45,7 +45,7 @@ interface InnerFetch {
   readonly isInner: (address: string) => boolean;
   /** Carries calls to all other addresses. */
   readonly outer: Fetch;
-  /** Of calls to inner addresses. */
+  /** Schemes that calls to inner addresses may have. */
   readonly schemes: readonly string[];
   readonly resolve?: NonNullable<GuardOptions['resolve']>;
 }

@@ -18,7 +18,7 @@ export interface ResponseContent {
 
 export interface Dialect {
   readonly id: ProtocolId;
-  /** Of its streams, where they are no events. */
+  /** The content type of its streams, where they are no events. */
   readonly contentType?: string | undefined;
   whole(content: ResponseContent): unknown;
   frames(content: ResponseContent): string[];

@@ -23,7 +23,7 @@ export type FrameKind =
 /** Turns an upstream's stream into events. A reader may be used only to watch bytes that pass untouched. */
 export interface StreamReader {
   feed(frame: SseFrame): ChatEvent[];
-  /** Of the frame that was read last. Absent = the wire has plain ones alone. */
+  /** What the frame was that was read last. Absent = the wire has plain ones alone. */
   readonly frameKind?: FrameKind;
   /** How near the end is: what was being said is over and more may follow, or the upstream said why it stops. Absent = unknown. */
   readonly progress?: 'going' | 'paused' | 'stopped';

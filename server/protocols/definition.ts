@@ -216,7 +216,7 @@ export interface ReferenceRules {
 
 /** How a client has its conversation made short. */
 export interface CompactionRules {
-  /** Behind the address of the chat, where it has an address of its own. */
+  /** What follows the address of the chat in the address of a compaction, where there is one. */
   readonly suffix: string;
   /** Whether a request for chat asks for it. */
   requested(body: Members): boolean;

@@ -6,7 +6,7 @@
 import { knowsModel, providerBySlug } from './catalogue.ts';
 
 export interface LitellmProvider {
-  /** Of the catalogue. `custom`: nothing here knows the host, and it speaks OpenAI's dialect. */
+  /** A slug of the catalogue. `custom`: nothing here knows the host, and it speaks OpenAI's dialect. */
   readonly slug: string;
   /** Variables of the key, in the order in which they are looked up. */
   readonly keys: readonly string[];

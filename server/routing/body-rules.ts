@@ -310,7 +310,7 @@ function isEqual(found: unknown, wanted: unknown): boolean {
   return one === 'number' ? number(found) === number(wanted) : textOf(found) === textOf(wanted);
 }
 
-/** As a comparison of words reads any value. */
+/** The text of any value, for comparisons of words. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === null) return '';

@@ -11,9 +11,9 @@ import type { CallDetails } from './protocol.ts';
 /** What an address may follow from besides the configuration. */
 export interface AddressParts {
   readonly key: string;
-  /** Of the client's request. */
+  /** The URL of the client's request. */
   readonly url: string;
-  /** Of the work that is ordered. */
+  /** The path of the work that is ordered. */
   readonly path: string;
 }
 
@@ -24,11 +24,11 @@ export interface HeaderPlan {
   readonly constant: Readonly<Record<string, string>>;
   /** Headers that show the key. */
   readonly keys: readonly KeyHeader[];
-  /** Of the client's own. */
+  /** Names of the client's own headers that pass. */
   readonly passed: readonly PassedHeader[];
   /** Wins over the client's own. */
   readonly last: Readonly<Record<string, string>> | null;
-  /** Of the operator, after all others; null = there is none. */
+  /** The operator's own headers, after all others; null = there are none. */
   readonly override: HeaderOverride | null;
   /** What was made of it, by all that it was made of. */
   readonly made: Map<string, SentHeaders>;

@@ -543,7 +543,7 @@ export class Offers {
   /** How often a rule may repeat the prompt, and tokens that rules bring. */
   readonly promptFactor: number = 1;
   readonly promptTokens: number = 0;
-  /** Of the dearest and the cheapest of them. */
+  /** The factors of the dearest and the cheapest of them. */
   readonly priceFactor: number = 0;
   readonly leastPriceFactor: number = Number.POSITIVE_INFINITY;
   /** Each stops its upstream when the client leaves. */

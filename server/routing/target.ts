@@ -36,7 +36,7 @@ export interface Target extends CallDetails {
   readonly foreignFeatures: number;
   /** Edits of a body that passes, in the order in which they are made. */
   readonly edits: readonly BodyEdit[];
-  /** Of the channel, for a body that passes. */
+  /** The system prompt of the channel, for a body that passes. */
   readonly systemPrompt: SystemPrompt | null;
   /** Rules for the body, those of the channel last; null = there are none, or bodies pass as they are. */
   readonly bodyRules: readonly Operation[] | null;

@@ -23,7 +23,7 @@ export function SearchField({ label, value, onChange, className, slash, type = '
       aria-label={label}
       value={value}
       onChange={(event) => onChange(event.target.value)}
-      // The keys of the page are its own again.
+      // Without the focus, the shortcuts of the page work again.
       onKeyDown={(event) => {
         if (event.key === 'Escape') event.currentTarget.blur();
       }}

@@ -5,7 +5,7 @@ import { Icon } from './icon.tsx';
 export interface NameChipsProps
   extends Pick<ComponentProps<'input'>, 'id' | 'placeholder' | 'aria-describedby' | 'onPaste'> {
   readonly names: readonly string[];
-  /** Of the list of chips. */
+  /** The label of the list of chips. */
   readonly label: string;
   readonly removeLabel: (name: string) => string;
   readonly typed: string;

@@ -10,7 +10,7 @@ export function PageHead({
 }: {
   readonly title: string;
   readonly count?: ReactNode;
-  /** Of a page that strangers see first. */
+  /** The title is that of a page that strangers see first. */
   readonly large?: boolean;
   readonly children?: ReactNode;
 }) {

@@ -11,7 +11,7 @@ export interface PopoverProps {
   /** The key that presses the button. */
   readonly shortcut?: string;
   readonly anchor?: 'bottom start' | 'bottom end';
-  /** Of the panel. */
+  /** The class name of the panel. */
   readonly className: string;
   readonly children: (close: () => void) => ReactNode;
 }

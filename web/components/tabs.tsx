@@ -7,7 +7,7 @@ export interface TabsProps<Value extends string> {
   readonly value: Value;
   readonly tabs: readonly (readonly [Value, string])[];
   readonly onChange: (value: Value) => void;
-  /** Of the side in sight. */
+  /** What the side in sight holds. */
   readonly children: ReactNode;
 }
 

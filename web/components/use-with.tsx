@@ -98,7 +98,7 @@ export function useUsableModels(token: UsableToken, own = true): readonly string
 export interface UseWithProps {
   readonly token: UsableToken;
   readonly onCopy: (text: string) => void;
-  /** Of the reader's account, whose models are known. */
+  /** The key is of the reader's own account, whose models are known. */
   readonly own?: boolean;
   /** Beside the choice of a model. */
   readonly field?: ReactNode;

@@ -23,14 +23,14 @@ export interface ChatAnswer {
   /** Milliseconds until the first word; null = there was none yet. */
   readonly firstMs: number | null;
   readonly ms: number;
-  /** Of the log; '' = the server gave none. */
+  /** The request's id in the log; '' = the server gave none. */
   readonly requestId: string;
 }
 
 export interface ChatQuestion {
   /** As chat completions take it. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** Of a token; absent = on the reader's own account. */
+  /** The key that asks; absent = the reader's own account. */
   readonly key?: string;
   readonly signal: AbortSignal;
   /** Called with the whole answer so far. */

@@ -78,7 +78,7 @@ export function ruleOf(
 export interface Span {
   readonly kind: 'failed' | 'wait' | 'stream';
   readonly ms: number;
-  /** Of a failed attempt: its channel, '' = not to be named. */
+  /** The channel's name; '' = not to be named. */
   readonly name: string;
 }
 

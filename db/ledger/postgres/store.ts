@@ -133,7 +133,7 @@ export class PostgresLedger implements PostgresLedgerStore {
   #pending: Pending | null = null;
   /** The last result of each kind, for callers that come again with the same arguments. */
   readonly #found = new Map<Kind, { readonly requested: readonly unknown[]; readonly value: unknown }>();
-  /** In its table. */
+  /** Names of agents and projects that their table is known to have. */
   readonly #names = new NameMemory();
   /** Ends with the last transaction that was asked for. */
   #turn: Promise<unknown> = Promise.resolve();

@@ -521,9 +521,9 @@ export const channelEndpoints = [
     output: z.object({
       model: z.string(),
       group: z.string(),
-      /** Of a key with several: in the order in which they are tried, `group` being the first that serves the model. */
+      /** The groups of a key with several, in the order in which they are tried; `group` is the first that serves the model. */
       groups: z.optional(z.array(z.string())),
-      /** Of a key that is bound to channels: their ids. */
+      /** Ids of the channels that the key is bound to. */
       bound: z.optional(z.array(z.int())),
       channels: z.array(
         z.object({
@@ -562,7 +562,7 @@ export const channelEndpoints = [
       path: text,
       /** Absent = a short chat. */
       body: jsonText,
-      /** Of the client. */
+      /** Headers of the client. */
       headers: z.optional(z.record(z.string(), z.string())),
       stream: toggle,
     }),

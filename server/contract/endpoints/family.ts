@@ -28,7 +28,7 @@ export const familyEndpoints = [
         model_limits_enabled: z.boolean(),
         /** Epoch seconds, 0 = never. */
         expires_at: z.int(),
-        /** Of the current day and month (UTC); a limit of 0 is none. */
+        /** What was used in the current day and month (UTC); a limit of 0 is none. */
         day: budget,
         month: budget,
         /** What the user who owns the key has left. */

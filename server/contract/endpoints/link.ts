@@ -34,7 +34,7 @@ export const linkEndpoints = [
     method: 'GET',
     path: '/api/link/',
     access: 'user',
-    /** Of the caller's own documents, and those that he made. `all` = of everybody, for administrators. `keyword`: in the title. */
+    /** Lists links of the caller's own documents and those that he made. `all` = everybody's, for administrators. `keyword`: in the title. */
     input: z.object({ p: number, page_size: number, keyword: text, all: toggle }),
     output: page(linkShape),
     summary: { zh: '单据链接', en: 'Links to invoices and statements' },

@@ -16,7 +16,7 @@ export const localEndpoints = [
       problems: z.array(z.string()),
       /** Address of a proxy whose X-Forwarded-For is not believed, '' = none. */
       undeclared_proxy: z.optional(z.string()),
-      /** Of a server that several machines share. */
+      /** Advice for a server that several machines share. */
       advice: z.optional(
         z.array(
           z.object({

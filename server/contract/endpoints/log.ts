@@ -14,7 +14,7 @@ const filters = {
   type: number,
   token_name: text,
   token_id: number,
-  /** Of keys, as they have it now. */
+  /** Only keys that have this label now. */
   label: text,
   model_name: text,
   start_timestamp: number,

@@ -22,9 +22,9 @@ const nodeShape = z.object({
   leased_quota: z.int(),
   /** Requests under way that are in the books. */
   open: z.int(),
-  /** Of one that is gone: seconds until what it left open is settled for it and its leases are free; null = nothing is open. */
+  /** Seconds until what a node that is gone left open is settled and its leases are free; null = nothing is open. */
   settles_seconds: z.nullable(z.int()),
-  /** Of one that has missed heartbeats: seconds until it counts as gone and its leases end; null = it is heard of, or gone. */
+  /** Seconds until a node that has missed heartbeats counts as gone and its leases end; null = it is heard of, or gone. */
   gone_seconds: z.nullable(z.int()),
   /** It did not end in order: its disk may hold bills that the database does not have. */
   owes: z.boolean(),

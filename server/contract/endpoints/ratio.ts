@@ -60,12 +60,12 @@ export const ratioEndpoints = [
         /** At the channels that are tried first, the dearest of them. */
         cost_input: dollars,
         cost_output: dollars,
-        /** Of seven days. */
+        /** The requests of seven days. */
         requests: z.int(),
         tokens_in: z.int(),
         tokens_out: z.int(),
         charge: z.int(),
-        /** Of 24 hours. */
+        /** The bars of 24 hours. */
         bars: z.array(barShape),
         suggestion: z.nullable(z.object({ like: z.string(), input: dollars, output: dollars, per_call: dollars })),
       }),

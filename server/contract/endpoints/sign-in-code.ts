@@ -49,7 +49,7 @@ export const signInCodeEndpoints = [
     }),
     output: z.object({
       name: z.string(),
-      /** Of the browser. */
+      /** The address of the browser. */
       address: z.string(),
       /** Where the browser goes; '' = nothing was decided. */
       redirect: z.string(),
@@ -64,14 +64,14 @@ export const signInCodeEndpoints = [
     method: 'GET',
     path: '/api/device/',
     access: 'user',
-    /** Of another user, for administrators; absent = the caller. */
+    /** The programs of another user, for administrators; absent = the caller's. */
     input: z.object({ user_id: number }),
     output: z.object({
       /** Whether programs may sign in at the moment. */
       open: z.boolean(),
       items: z.array(
         z.object({
-          /** Of the program's key. */
+          /** Id of the program's key. */
           id: z.int(),
           name: z.string(),
           client: z.string(),
@@ -93,7 +93,7 @@ export const signInCodeEndpoints = [
     method: 'POST',
     path: '/api/device/end',
     access: 'user',
-    /** Of the program's key. */
+    /** `id`: of the program's key. */
     input: z.object({ id }),
     output: nothing,
     summary: { zh: '结束程序登录', en: 'Sign a program out' },

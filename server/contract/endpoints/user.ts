@@ -113,7 +113,7 @@ export const userEndpoints = [
       /** Epoch seconds of the last use of the console or of a key, and where it came from; 0 and '' = never. */
       last_seen_time: z.int(),
       last_ip: z.string(),
-      /** Of the newest login that has not ended; 0 = there is none. */
+      /** When the newest login that has not ended began; 0 = there is none. */
       last_login_time: z.int(),
       /** Quota; a balance below it is one that the user is warned of. */
       low_balance_below: z.int(),

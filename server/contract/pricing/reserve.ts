@@ -18,7 +18,7 @@ import { exactLimit, weightsOf } from './weights.ts';
 export interface ReserveSize {
   /** Words of the prompt. */
   readonly promptTokens: number;
-  /** Of these what evidence shows to be read from a cache: for what is likely, never for what it may cost at most. */
+  /** Those of them that evidence shows to be read from a cache: for what is likely, never for what it may cost at most. */
   readonly cached?: number;
   /** What the prompt carries besides words, by bucket. */
   readonly media?: Readonly<Partial<Record<MediaBucket, number>>>;

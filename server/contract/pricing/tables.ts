@@ -44,7 +44,7 @@ export const priceOptionKeys = [
 export type PriceOptionKey = (typeof priceOptionKeys)[number];
 
 interface CompiledTables {
-  /** Of `priceOptionKeys`, in their order. */
+  /** The texts of `priceOptionKeys`, in their order. */
   readonly texts: readonly string[];
   readonly madeAt: number;
   readonly tables: PriceTables;

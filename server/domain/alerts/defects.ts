@@ -1,7 +1,7 @@
 /** Defects of the program that requests of this process met within the last hour. */
 export interface RecentDefects {
   readonly count: number;
-  /** Of the latest. */
+  /** Request id of the latest one. */
   readonly requestId: string;
   readonly message: string;
 }

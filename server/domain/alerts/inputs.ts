@@ -24,7 +24,7 @@ export interface AlertInputs {
   /** Epoch seconds. */
   readonly now: number;
   readonly channels: readonly ChannelRow[];
-  /** Of enabled channels that the relay does not ask at present, by number. */
+  /** Numbers of enabled channels that the relay does not ask at present. */
   readonly ejected: ReadonlySet<number>;
   /** Words of upstreams of channels whose traffic fails, by number. */
   readonly failing: ReadonlyMap<number, string>;
@@ -44,11 +44,11 @@ export interface AlertInputs {
   readonly failedShares: ReadonlyMap<number, FailedShare>;
   /** Answers of other models than were sent within the last hour, by channel. */
   readonly otherModels: ReadonlyMap<number, { readonly count: number; readonly models: string }>;
-  /** Of channels with charged requests: in the last 24 whole hours, and in the seven days before. */
+  /** How channels with charged requests used caches in the last 24 whole hours, and in the seven days before. */
   readonly cacheUse: ReadonlyMap<number, { readonly last: CacheUse; readonly before: CacheUse }>;
   /** A relay thread that stood still within the last hour; null = none did. */
   readonly stall: RelayStall | null;
-  /** Of groups, labels and the site, from the first warning on. */
+  /** The budgets of groups, labels and the site, from the first warning on. */
   readonly budgets: readonly BudgetView[];
   /** Keys that were stopped within the last hour because they may have leaked. */
   readonly frozen: readonly { readonly id: number; readonly name: string; readonly username: string }[];
@@ -81,7 +81,7 @@ export interface AlertInputsDeps {
   readonly storage?: () => StorageStatus;
   readonly defects?: () => RecentDefects | null;
   readonly stall?: () => RelayStall | null;
-  /** Of the disk with the data folder. */
+  /** Free bytes of the disk with the data folder. */
   readonly freeBytes: () => number | null;
   /** When the certificate of an address expires, epoch seconds; null = it is not known. */
   readonly certificateEnd: (url: string) => Promise<number | null>;

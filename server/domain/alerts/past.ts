@@ -21,7 +21,7 @@ export interface Moment {
   /** Seconds until the next one that could have followed; 0 = each is of its own. */
   readonly step: number;
   readonly inputs: Partial<Omit<AlertInputs, 'get' | 'now'>>;
-  /** Of a rule's values, those that were not kept so finely. */
+  /** Minutes that the rule looks at here, where its own windows are no longer kept. */
   readonly minutes?: string;
 }
 

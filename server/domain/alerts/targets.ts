@@ -10,7 +10,7 @@ export interface AlertTarget {
   readonly isAccepted?: (answer: Readonly<Record<string, unknown>>) => boolean;
 }
 
-/** Mail is carried by another hand. */
+/** Targets that are called over HTTP; mail has a sender of its own. */
 export type CalledTarget = Exclude<AlertTargetName, 'mail'>;
 
 const whole = ({ site, title, text }: Alert): string => `[${site}] ${title}\n${text}`;

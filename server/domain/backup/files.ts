@@ -6,7 +6,7 @@ import { copyNamed } from '../../../db/database-file.ts';
 
 export interface BackupFile extends BackupHeader {
   readonly file: string;
-  /** Of a copy made before an upgrade: the schema it was to become; '' = it is another backup. */
+  /** The schema to which the database was upgraded after this copy; '' = the copy was made for another reason. */
   readonly before_upgrade_to: string;
 }
 

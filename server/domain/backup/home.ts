@@ -5,7 +5,7 @@ import { AppError } from '../../contract/errors.ts';
 
 export interface DataFolder {
   readonly folder: string;
-  /** Of the driver that reads and writes files. */
+  /** The native binding of the driver that reads and writes files. */
   readonly nativeBinding: string | undefined;
 }
 

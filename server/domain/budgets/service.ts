@@ -37,7 +37,7 @@ export interface BudgetView {
   readonly id: number;
   readonly holder: BudgetHolder;
   readonly subject: string;
-  /** Of the key or user; the group's or label's own; '' = the site, or one that is gone. */
+  /** The name of the key, user, group or label; '' = the site, or a holder that is gone. */
   readonly name: string;
   readonly window: BudgetWindow;
   readonly unit: BudgetUnit;

@@ -40,7 +40,7 @@ export interface KeyCallsDeps {
   readonly vault: Pick<Vault, 'open'>;
   /** Asks the relay; null where no server runs. */
   readonly health: ((id: number) => Promise<readonly KeyHealth[]>) | null;
-  /** Of the channels' service. */
+  /** The test of the channels' service. */
   readonly tryOut: (
     id: number,
     fields: Pick<ChannelRow, 'models' | 'model_mapping' | 'test_model'> & { readonly key: string },

@@ -20,7 +20,7 @@ export interface ChannelHealthStatus {
 /** Whose requests are routed. */
 export interface RouteCaller {
   readonly group: string;
-  /** Of a key with several, in order. */
+  /** The groups of a key that has several, in the order in which they are tried. */
   readonly groups?: readonly string[];
   readonly userGroup: string;
   /** null = every model. */

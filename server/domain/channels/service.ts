@@ -92,7 +92,7 @@ export interface ChannelTestResult {
   readonly message: string;
   /** Until the first byte of the answer; null when none came. */
   readonly firstTokenMs?: number | null;
-  /** Of a request that was given. */
+  /** The status that the request was answered with. */
   readonly status?: number;
   /** The beginning of its answer. */
   readonly answer?: string;

@@ -30,7 +30,7 @@ export interface ImportDeps {
   readonly vault: Vault;
   /** Epoch seconds. */
   readonly now: number;
-  /** Of the report. */
+  /** The language of the report. */
   readonly language: Language;
   /** Whether models cost what they cost at the source. */
   readonly keepPrices: boolean;

@@ -10,7 +10,7 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 /** What the browser came back with, and what was kept since it left. */
 export interface Returned {
   readonly code: string;
-  /** Of PKCE; '' = the sign-in was begun without. */
+  /** The verifier of PKCE; '' = the sign-in was begun without. */
   readonly verifier: string;
   readonly nonce: string;
   /** Epoch seconds. */

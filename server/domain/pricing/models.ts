@@ -48,15 +48,15 @@ export interface ModelRow extends ModelDetails {
   /** At the channels that are tried first, the dearest of them. */
   readonly cost_input: number | null;
   readonly cost_output: number | null;
-  /** Of the last seven days. */
+  /** The requests of the last seven days. */
   readonly requests: number;
   readonly tokens_in: number;
   readonly tokens_out: number;
   /** Quota. */
   readonly charge: number;
-  /** Of the last 24 hours. */
+  /** The bars of the last 24 hours. */
   readonly bars: readonly PeriodBar[];
-  /** Of a model that is refused because it has no price. */
+  /** The suggestion of a model that is refused because it has no price. */
   readonly suggestion: Suggestion | null;
 }
 
@@ -206,7 +206,7 @@ export function createModelTable({ database, options, now }: ModelsDeps) {
   };
 
   return {
-    /** Of these names, whether a channel serves them or not. */
+    /** The details of the models of these names, whether a channel serves them or not. */
     details: (models: readonly string[]): ModelDetails[] => {
       const current = tables();
       return models.map((model) => detailsOf(current, model));

@@ -23,7 +23,7 @@ export interface PriceProposal {
   /** Epoch seconds of the figures; 0 = the list has not been read yet. */
   readonly at: number;
   readonly changes: readonly PriceChange[];
-  /** Of the list: what is not proposed, and why. */
+  /** What is not proposed, and why. */
   readonly held: readonly HeldPrice[];
   /** Why the list could not be read the last time; '' = it could. */
   readonly error: string;
@@ -65,7 +65,7 @@ export interface Decided {
   readonly source: ProposalSource;
   /** null = all. */
   readonly names: readonly string[] | null;
-  /** Of the figures that he saw; absent = whatever is proposed. */
+  /** The time of the figures that he saw; absent = whatever is proposed. */
   readonly at?: number | undefined;
 }
 

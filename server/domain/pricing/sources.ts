@@ -49,7 +49,7 @@ const maxNames = 20_000;
 export interface ListReading {
   /** `2026-11-28`, UTC. */
   readonly today: string;
-  /** Of an open list, which has thousands of models, only these. */
+  /** Which models are taken from an open list, which has thousands. */
   readonly isKnown: (model: string) => boolean;
 }
 

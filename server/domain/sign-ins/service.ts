@@ -68,7 +68,7 @@ export interface SignInRequest {
 
 /** A program that is signed in, as its user sees it. */
 export interface SignedInProgram {
-  /** Of its key. */
+  /** The id of its key. */
   readonly id: number;
   readonly name: string;
   readonly client: string;

@@ -24,9 +24,9 @@ export interface StatementScope {
   /** Beside a label or a project: of this user alone. */
   readonly userId?: number | undefined;
   readonly tokenId?: number | undefined;
-  /** Of channels, as they are now. */
+  /** Only channels with this tag now. */
   readonly tag?: string | undefined;
-  /** Of keys, as they are now. */
+  /** Only keys with this label now. */
   readonly label?: string | undefined;
   /** As clients named it in their requests. */
   readonly project?: string | undefined;

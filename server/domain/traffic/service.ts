@@ -34,7 +34,7 @@ export interface TrafficQuery {
 }
 
 export interface TrafficSeries {
-  /** Of the channel, the user or the key; 0 where it is neither, -1 = keys without room of their own. */
+  /** The id of the channel, the user or the key; 0 where it is neither, -1 = keys without room of their own. */
   readonly id: number;
   readonly name: string;
   /** Owner of the key, for administrators. */

@@ -35,7 +35,7 @@ export interface ChannelHealth {
   readonly balance: number | null;
   /** At what the last week was charged; null = the balance is unknown, or nothing is used of it. */
   readonly balance_lasts_days: number | null;
-  /** Of the range that is asked for. */
+  /** The period of the range that is asked for. */
   readonly period: ChannelPeriod | null;
 }
 

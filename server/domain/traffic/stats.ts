@@ -39,7 +39,7 @@ export interface TrafficStats {
   readonly charge: number;
   readonly latency: Percentiles;
   readonly first_token: Percentiles;
-  /** Of streams. */
+  /** Tokens per second, of streams alone. */
   readonly tokens_per_second: number | null;
 }
 

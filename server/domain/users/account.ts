@@ -19,7 +19,7 @@ export interface AccountEdit {
   readonly password?: string | undefined;
   /** The present password; it or a code proves who changes it. */
   readonly original_password?: string | undefined;
-  /** Of the second factor. */
+  /** The code of the second factor. */
   readonly code?: string | undefined;
   /** Whether access tokens and passkeys end too; absent = yes. Other sessions always do. */
   readonly end_all?: boolean | undefined;

@@ -6,7 +6,7 @@ export interface Passwords {
   verify(password: string, hash: string): Promise<boolean>;
   /** False for a hash of a kind that new ones are not made of. */
   isCurrent(hash: string): boolean;
-  /** Of no password: to verify it takes as long as a real one of the same cost. */
+  /** A hash of no password, which takes as long to verify as a real one of the same cost. */
   readonly dummyHash: string;
 }
 

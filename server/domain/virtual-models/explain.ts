@@ -22,7 +22,7 @@ export interface ChainExplanationDeps {
 /** A request that is thought of. */
 export interface ThoughtRequest extends RequestFacts {
   readonly name: string;
-  /** Of the key. */
+  /** The group of the key. */
   readonly group: string;
   readonly userGroup: string;
   /** Models of the key's list; null = all. */
@@ -90,7 +90,7 @@ export function createChainExplanation(deps: ChainExplanationDeps) {
 
   return {
     chainNamed,
-    /** Of those that are enabled. */
+    /** Names of the virtual models that are enabled. */
     names: async (): Promise<readonly string[]> => [...compileChains(await deps.virtualModels()).keys()],
     /** What a user may reach by each name; those that nobody serves are left out. @param userGroup '' = not logged in. */
     async priced(userGroup: string) {

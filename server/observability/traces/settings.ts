@@ -2,7 +2,7 @@
 import { AppError } from '../../contract/errors.ts';
 
 export interface TraceSettings {
-  /** Of the collector, path included. */
+  /** The URL of the collector, path included. */
   readonly url: string;
   /** Part of the requests that is traced where their caller did not decide, 0 to 1. */
   readonly share: number;

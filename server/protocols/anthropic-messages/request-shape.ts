@@ -5,7 +5,7 @@ import { clientTool } from './client-tools.ts';
 
 const source: Shape = { read: words('type data media_type url file_id content') };
 const cache_control: Shape = { read: words('type ttl') };
-/** A source that may not be cited is not cited elsewhere either. */
+/** Citations that are disabled are left out: other dialects cite nothing of their own accord. */
 const citations = [{ enabled: false }];
 /** The model called the tool itself. */
 const direct = { caller: [{ type: 'direct' }] };

@@ -13,7 +13,7 @@ const socketBase = 'wss://spark-api.xf-yun.com';
 interface Edition {
   /** How requests name it. */
   readonly domain: string;
-  /** Of the socket. */
+  /** The path of the socket. */
   readonly path: string;
 }
 

@@ -161,7 +161,7 @@ const resultTokens = 800;
 const endless = Number.POSITIVE_INFINITY;
 
 interface TypeRow {
-  /** Of the type in lower case. */
+  /** Matches the type in lower case. */
   readonly type: RegExp;
   /** null = the client runs it, or its tokens are all there is to pay. */
   readonly tool: string | null;
@@ -367,7 +367,7 @@ export interface Hosted {
    * https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool ("in search iterations executed during a single turn")
    */
   readonly calls: number;
-  /** Of several tools: tokens that the dearest call gives it, of those that have a bound. */
+  /** Where there are several tools: tokens that the dearest call brings, of the tools that have a bound. */
   readonly each?: number;
 }
 

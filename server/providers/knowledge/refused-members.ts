@@ -162,7 +162,7 @@ const generalWords = new Set(
     'must should expected got use please instead remove try again error http header headers beta betas s selected requested current'
   ).split(' '),
 );
-/** General as a whole, though not word by word. */
+/** Phrases that say nothing about a member, though their single words might. */
 const phrases =
   /\b(?:invalid|bad|malformed)(?: input)? request\b|\brequest (?=(?:argument|parameter|body|field|payload|property)s?\b)|\b(?:http|status|code):? [45]\d\d\b|\bwith (?=(?:(?:this|the|that|selected|requested|current) ){0,3}model\b)/gi;
 const chineseWords =

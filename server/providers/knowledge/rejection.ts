@@ -102,7 +102,7 @@ const refusalRows: readonly RefusalRow[] = [
   { reason: 'spent', of: 'code', words: /usage_limit_reached/, source: 'https://github.com/openai/codex/issues/2448' },
   // Anthropic; this gateway to clients of Anthropic's dialect, with status 429.
   { reason: 'spent', of: 'code', words: /\bbilling_error\b/, source: 'https://docs.claude.com/en/api/errors' },
-  // Both answer 400 or 429 of the type that a mistake of the caller, or a rate, has.
+  // Anthropic answers 400 and OpenAI 429, with the same type as a mistake of the caller or an exceeded rate.
   {
     reason: 'spent',
     of: 'start',

@@ -22,16 +22,16 @@ export interface WatchedTurn {
   readonly conversation: string;
   readonly parsed: Pick<ParsedRequest, 'protocol' | 'operation' | 'body' | 'json'>;
   readonly channel: ChannelSnapshot;
-  /** Of the channel. */
+  /** The key of the channel. */
   readonly key: string;
   /** Upstream. */
   readonly model: string;
-  /** Of the site, which change bodies; null = there are none. */
+  /** The site's rules that change bodies; null = there are none. */
   readonly rules: RequestRules | null;
   /** When it was sent: by the monotonic clock. */
   readonly sentMs: number;
   readonly usage: Usage;
-  /** Of the answer, by its upstream. */
+  /** The upstream's id of the answer. */
   readonly responseId?: string | null;
 }
 
@@ -47,7 +47,7 @@ interface Seen {
   readonly model: string;
   readonly settings: number;
   readonly blocks: readonly Block[];
-  /** Of the first turn of the messages. */
+  /** Where the first turn of the messages begins. */
   readonly heads: number;
   /** It asks for a cache, where its provider is asked. */
   readonly isMarked: boolean;
@@ -119,7 +119,7 @@ export class CacheWatch {
     const key = `${turn.userId}:${turn.conversation}`;
     const held = heldAfter(usage, rules);
     const known = this.seen.get(key) ?? none;
-    // Of a cache that has nothing, nothing can be missed.
+    // A cache that holds nothing cannot be missed.
     if (known.length === 0 && held < minTokens) return null;
     const { blocks, isMarked } = blocksOf(parsed.body, rules) ?? nothing;
     if (blocks.length === 0) return null;

@@ -27,7 +27,7 @@ import { usageMarks } from './usage-marks.ts';
 export interface Likely {
   readonly size: Estimate;
   readonly channel: ChannelSnapshot;
-  /** Of the channel, as it is sent. */
+  /** The key of the channel, as it is sent. */
   readonly key: string;
   /** The hold may grow with the delivery: everything that is paid for is seen, and the answer ends when it is cut. */
   readonly mayGrow: boolean;

@@ -19,7 +19,7 @@ export interface Lessee {
   readonly tokenId: number;
   /** The balance is left alone: only what the key may use is in question. */
   readonly selfUse: boolean;
-  /** Of this budget, in its unit, and of nobody's balance; absent = of no budget. */
+  /** The budget of which is leased, in its unit, and of nobody's balance; absent = the balance. */
   readonly budget?: number;
 }
 
@@ -188,7 +188,7 @@ const keyOf = ({ selfUse, userId, tokenId, budget }: Lessee): string =>
   budget === undefined ? `${selfUse ? 0 : userId} ${tokenId}` : `budget ${budget}`;
 /** Repeated requests do not keep the ledger busy. */
 const totalMs = 100;
-/** Lessees that are remembered. */
+/** How many accounts and budgets are remembered: those that were refused a lease, and those whose sums are known. */
 const maxRejected = 10_000;
 
 /** Maximum number of attempts. */

@@ -24,7 +24,7 @@ export interface Entering {
 
 /** Use that a request will have, as far as it is known before it runs. */
 export interface Requested {
-  /** Of the prompt. */
+  /** The tokens of the prompt. */
   readonly tokens: number;
   /** Tokens that the answer may have; absent = none. */
   readonly output?: number;
@@ -207,7 +207,7 @@ export class Limits {
 const noScopes: readonly Scope[] = [];
 
 interface CountedUser {
-  /** Of the user. */
+  /** The slot of the user. */
   readonly slot: number;
   /** Where the user's requests are counted, 0 = they are not. */
   readonly counted: number;

@@ -62,7 +62,7 @@ export interface Estimate extends ReserveSize {
   readonly own: number;
   /** How often these are read once more, after calls of tools; so are media and files. */
   readonly rereads: number;
-  /** Of the prompt's tokens, those that the provider may look up for the model to read, each as often as it is read. */
+  /** Those of the prompt's tokens that the provider may look up for the model to read, each as often as it is read. */
   readonly found: number;
   /** Tokens that its model reads at once, at most; Infinity = it is not known. */
   readonly window: number;

@@ -139,6 +139,6 @@ function picturePrices(
 const countOf = (body: unknown): number | null => {
   const data = (body as { data?: unknown } | null)?.data;
   if (!Array.isArray(data) || data.length === 0) return null;
-  // Of several one may have failed.
+  // One of several pictures may have failed.
   return data.filter((item) => record(record(item)?.error) === null).length;
 };

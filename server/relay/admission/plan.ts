@@ -246,7 +246,7 @@ export interface Plan {
   readonly reserveAmount: number;
   /** Quota it may cost at most; more than `reserveAmount` where a stream's hold grows ahead of what is delivered. */
   readonly max: number;
-  /** Of the request as it goes out. */
+  /** The estimate of the request as it goes out. */
   readonly estimate: Estimate;
   /** Output tokens that are held for. */
   readonly reserved: number;

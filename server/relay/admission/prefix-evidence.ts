@@ -27,7 +27,7 @@ export interface Opening {
 export interface Origin {
   readonly userId: number;
   readonly channelId: number;
-  /** Of the channel's key that was used. */
+  /** The key hash of the channel's key that was used. */
   readonly keyHash: string;
   /** By any name, however its client chose it. */
   readonly conversation: string;
@@ -67,7 +67,7 @@ interface Turn {
   /** The longest first. */
   readonly points: readonly Point[];
   readonly tokens: number;
-  /** Of the beginning up to any of the points, at most. */
+  /** The most that the beginning up to any of the points may have. */
   readonly most: number;
   readonly untilMs: number;
 }

@@ -119,7 +119,7 @@ export interface ChainTargetRequest {
 
 /** Where a request for a virtual model, or with a key of several groups, may go. */
 export interface RequestChain {
-  /** Of the model that was asked for. */
+  /** The name of the model that was asked for. */
   readonly name: string;
   readonly isVirtual: boolean;
   /** Names that the caller's key has to allow: that of the virtual model, and all models that it may reach. */
@@ -860,7 +860,7 @@ export class Reservation {
     const options = { max: beyond, budget: beyond, limits, holders, share, selfUse: plan.selfUse, open, epoch };
     const answer = this.account.reserve(more, options);
     if (!answer.ok) {
-      // Of all that is there for the request, what it holds is a part.
+      // What the request holds is part of what there is for it.
       const isOfBudget = answer.scope === 'budget' || answer.scope === 'holder';
       this.refused = { ...answer, remain: answer.remain + (isOfBudget ? this.maxCost : this.held) };
       // No budget is had elsewhere.

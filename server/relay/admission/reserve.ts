@@ -227,7 +227,7 @@ const budgetLacks = ({ account, budgetHolders: holders, max, plan }: Reservation
       });
 const noLacks: readonly BudgetLack[] = [];
 
-/** Of all at once. What open requests hold of requests is not waited for: nearly all of them count. @returns whether there is enough of each. */
+/** Leases what the budgets of all holders lack, all at once. Open requests are not waited for: nearly all of them will count. @returns whether there is enough of each. */
 async function leaseBudgets(leaseClient: LeaseClient, reservation: Reservation): Promise<boolean> {
   const lacks = budgetLacks(reservation);
   if (lacks.length === 0) return isWithinOwn(reservation);
@@ -237,7 +237,7 @@ async function leaseBudgets(leaseClient: LeaseClient, reservation: Reservation):
   return outcomes.every((outcome) => outcome === 'granted') && isWithinOwn(reservation);
 }
 
-/** Whether windows that are this machine's own have enough: nothing can be leased of an end user's. */
+/** Whether the budgets of end users have enough. Nothing is leased of them: each machine counts its own window. */
 function isWithinOwn({ account, budgetHolders: holders, max, plan }: Reservation): boolean {
   const own = holders?.filter(({ kind }) => kind === 'end_user') ?? [];
   if (own.length === 0) return true;
@@ -373,7 +373,7 @@ function checkAndReserve(core: ReserveCore, reservation: Reservation, shortens: 
   const available = availableFor(reservation);
   const isAffordable = reservation.max <= available;
   const isStartable = canStart(reservation);
-  // Where the attempt goes elsewhere, all of it is held.
+  // An attempt at another channel holds all of it.
   const isCovered = isStartable && reservation.max <= reservation.account.available(plan.selfUse);
   if (!(isAffordable && isCovered) && !reservation.counted) {
     const { texts, objects } = parsed.prompt;

@@ -23,7 +23,7 @@ interface Search {
   readonly tools: readonly unknown[];
   /** Calls that are held for. */
   readonly calls: number;
-  /** Of the client's; Infinity = it names none. */
+  /** The limit that the client names; Infinity = it names none. */
   readonly named: number;
 }
 

@@ -225,7 +225,7 @@ export function createSiteRates({ run, settings }: SiteRatesDeps): SiteRates {
     if (window !== undefined) {
       const { code, params } = window.rejected();
       const remaining = Math.max(0, window.max - (added[0] ?? window.max));
-      // Of a minute no more than a minute, as where one machine counts alone.
+      // A window of a minute is waited for a minute at most, as on a single machine.
       const waitMs = window.spanMs === minuteMs ? Math.min(found, minuteMs) : found;
       throw new AppError(code, { ...params, remaining, seconds: Math.max(1, Math.ceil(waitMs / 1000)) });
     }

@@ -177,7 +177,7 @@ async function closeFailed(
   const circumstances = { clientGone: reservation.parsed.request.signal.aborted, stopped: disconnect.cutBy() };
   if (left !== null) {
     const { prepared, usage, answered } = left;
-    // The upstream's reading is paid.
+    // The client left; what the upstream has read is paid.
     await closeRequest(
       core,
       reservation,
@@ -315,7 +315,7 @@ function billed(
   chunk: Uint8Array<ArrayBuffer> | string,
   init: { readonly status: number; readonly headers: Record<string, string> },
 ): Promise<Response> {
-  // Of an estimate the cost is known only now.
+  // The cost of an estimate is known only now.
   const make = (sent: ConstructorParameters<typeof Response>[0]) => {
     addCost(init.headers, reservation);
     return new Response(sent, init);

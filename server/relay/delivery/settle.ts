@@ -383,7 +383,7 @@ async function closeBroken(core: Reporter, reservation: Reservation): Promise<vo
   endOf(core, reservation);
 }
 
-/** Where not even the usual end can be made. */
+/** Ends a request whose settlement failed by a defect of ours: the reservation is given up. */
 async function abandon(core: Reporter, reservation: Reservation): Promise<void> {
   await reservation.abandon();
   endOf(core, reservation);

@@ -49,7 +49,7 @@ export async function answerGatewayClient(
     throw new AppError('route_unknown', { method: request.method, path });
   if (request.method !== (found.kind === 'sink' ? 'POST' : 'GET'))
     throw new AppError('method_not_allowed', { method: request.method });
-  // Of a key that is used up it still says how much that was.
+  // A key that is used up still reads how much it was.
   const caller = authorize.identify(request, peer, true);
   switch (found.kind) {
     case 'sink':

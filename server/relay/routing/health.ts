@@ -478,7 +478,7 @@ export class Health {
     if (pair.ejectedUntil > now) return;
     const ejected = fail(pair, failure, now, ruleOf(channel));
     this.reportPair(id, pair);
-    // Where no other model answers either, it is the channel that needs an operator.
+    // No other model answers either: the whole channel needs an operator.
     if (ejected && pair.ejections === sustainedEjections && now - host.answeredAt >= sustainedMs)
       this.reportFailure(channel, host, model, keyIndex, failure);
   }

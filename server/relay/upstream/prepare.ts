@@ -94,7 +94,7 @@ export interface Variant {
   readonly summary: boolean;
   /** Members that the upstream refuses; null = none is known. */
   readonly without: Without | null;
-  /** Its provider is to say why its cache was missed; absent = it is not asked. */
+  /** The answer with which the provider compares this request, to say why its cache was missed; absent = it is not asked. */
   readonly compared?: Compared;
 }
 

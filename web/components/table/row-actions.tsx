@@ -13,7 +13,7 @@ export interface RowAction extends MenuEntry {
 }
 
 export interface RowActionsProps {
-  /** Of the row. */
+  /** The name of the row. */
   readonly name: string;
   readonly quick: readonly RowAction[];
   readonly more?: readonly MenuEntry[];

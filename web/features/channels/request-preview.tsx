@@ -11,7 +11,7 @@ import { isJsonOrBlank } from './channel-form.ts';
 
 export interface RequestPreviewProps {
   readonly channel: number;
-  /** Of the request that is shown first. */
+  /** The model of the request that is shown first. */
   readonly model: string;
 }
 

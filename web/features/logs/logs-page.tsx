@@ -86,7 +86,7 @@ export function LogsPage() {
   const maxMs = maxDurationOf(rows);
   const id = user?.id ?? 0;
   const columns = useMemo(() => logColumns({ t, money, reader: { id, admin }, maxMs }), [t, admin, id, money, maxMs]);
-  // Errors, top-ups and the rest spend nothing: sums of the requests would stand over rows that are none.
+  // Rows of errors and top-ups spend nothing: sums of requests above them would not be their sums.
   const spends =
     (filters.type === 0 || filters.type === 2) &&
     (filters.status.length === 0 || filters.status.some((one) => one === 'succeeded' || one === 'retried'));

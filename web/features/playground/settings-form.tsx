@@ -114,7 +114,7 @@ export interface SettingsFormProps {
   readonly models: readonly string[];
   /** By place. */
   readonly names: readonly string[];
-  /** Of the account; undefined = not read yet. */
+  /** Models of the account; undefined = not read yet. */
   readonly known: readonly string[] | undefined;
   readonly takes: readonly (ModelSupport | undefined)[];
   readonly onModels: (models: readonly string[]) => void;

@@ -21,7 +21,7 @@ export interface OptionFieldProps {
   readonly draft: boolean;
   /** Shows its key and its default too. */
   readonly showKey: boolean;
-  /** Of the row's width: a half or a third. */
+  /** Takes half of the row's width, else a third. */
   readonly half: boolean;
   readonly error: string | undefined;
   /** Stable, as is the next: what did not change is not rendered again. */

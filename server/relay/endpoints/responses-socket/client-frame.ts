@@ -9,7 +9,7 @@ const ofSocket: ReadonlySet<string> = new Set(['type', 'generate', 'stream_id', 
 export interface ClientFrame {
   readonly event: Json;
   readonly text: string;
-  /** Of the response that is continued; null = a new conversation. */
+  /** Id of the response that is continued; null = a new conversation. */
   readonly previous: string | null;
 }
 
@@ -22,7 +22,7 @@ export function readClientFrame(source: string): ClientFrame | null {
 
 /** The request that a frame stands for. */
 export interface Turn {
-  /** Of `POST /v1/responses`. */
+  /** The body of `POST /v1/responses`. */
   readonly body: string;
   /** All items of its input, as the text of a JSON list without its brackets; null = an upstream has those before. */
   readonly items: string | null;

@@ -43,7 +43,7 @@ export interface ResponsesSocketDeps extends Reporter {
   readonly newId: () => string;
   /** Called once when the socket is over. */
   readonly over: (socket: ResponsesSocket) => void;
-  /** Of the caller. */
+  /** The language of the caller. */
   readonly language: Language;
 }
 
@@ -277,7 +277,7 @@ const ends = /"type"\s*:\s*"(?:response\.(?:output_item\.done|completed|incomple
 
 /** One response on its way to the client. */
 class Answer {
-  /** Of a response that can be continued; null = none has come. */
+  /** Id of a response that can be continued; null = none has come. */
   id: string | null = null;
   isOver = false;
   readonly #items: Json[] = [];

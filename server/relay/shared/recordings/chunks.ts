@@ -144,7 +144,7 @@ function aiffChunks(bytes: Uint8Array, size: number, padded: boolean): Chunks & 
       const bits = view.getUint16(start + 6);
       const format = namedFormat(own, rate, view.getUint16(start), bits);
       found.formats.push(format ?? { codec: 'unknown', rate, channels: 1, depth: 0, setup: noBytes });
-      // Of packets it counts the packets.
+      // A file of packets states how many packets it has.
       const within = Math.min(rate, finestRate);
       if (within > 0) found.seconds = Math.max(found.seconds, view.getUint32(start + 2) / within);
     }

@@ -37,7 +37,7 @@ export function vorbisSamples(identification: Uint8Array, setup: Uint8Array): Pa
     before = size;
     return samples;
   };
-  // Without them each block may be a long one.
+  // Where the modes are unknown, each block may be a long one.
   if (modes === null) return (packet) => (packet.length === 0 ? 0 : next(long));
   const bits = Math.ceil(Math.log2(modes.length));
   return (packet) => {
