@@ -1,13 +1,16 @@
 /** The present state as a declarative file; secrets become references to environment variables. */
 import { createHash } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
-import { createBudgetsRepository } from '../../../db/repositories/budgets.ts';
-import { createChannelsRepository } from '../../../db/repositories/channels.ts';
-import { createStatementSchedulesRepository } from '../../../db/repositories/statement-schedules.ts';
-import { createTokensRepository } from '../../../db/repositories/tokens.ts';
-import { createUnsupportedMembersRepository } from '../../../db/repositories/unsupported-members.ts';
-import { createUsersRepository } from '../../../db/repositories/users.ts';
-import { createVirtualModelsRepository } from '../../../db/repositories/virtual-models.ts';
+import { type BudgetRow, createBudgetsRepository } from '../../../db/repositories/budgets.ts';
+import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
+import { createStatementSchedulesRepository, type ScheduleRow } from '../../../db/repositories/statement-schedules.ts';
+import { createTokensRepository, type TokenRow } from '../../../db/repositories/tokens.ts';
+import {
+  createUnsupportedMembersRepository,
+  type UnsupportedRow,
+} from '../../../db/repositories/unsupported-members.ts';
+import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
+import { createVirtualModelsRepository, type VirtualModelRow } from '../../../db/repositories/virtual-models.ts';
 import { ChannelStatus, Role, TokenStatus, UserStatus } from '../../contract/enum.ts';
 import { type OptionKey, optionRow } from '../../contract/options.ts';
 import { priceOptionKeys } from '../../contract/pricing/tables.ts';
@@ -77,60 +80,49 @@ function channelRefs(
   });
 }
 
-const withUnsupported = (unsupported: readonly string[]) => (unsupported.length === 0 ? {} : { unsupported });
+/** A section of the file is left out where it has no entries. */
+const section = (name: string, entries: readonly unknown[]) => (entries.length === 0 ? {} : { [name]: entries });
 
-const withSchedules = (schedules: readonly object[]) => (schedules.length === 0 ? {} : { schedules });
+/** What the entries of several sections are made from. */
+interface SiteRows {
+  readonly variable: ReturnType<typeof createVariables>;
+  readonly users: readonly UserRow[];
+  /** By the number of the user. */
+  readonly names: ReadonlyMap<number, string>;
+  readonly channels: readonly ChannelRow[];
+  readonly unsupported: readonly UnsupportedRow[];
+  readonly tokens: readonly TokenRow[];
+  /** The number of the super administrator. */
+  readonly first: number | undefined;
+}
 
-const withBudgets = (budgets: readonly object[]) => (budgets.length === 0 ? {} : { budgets });
+async function rowsOf(database: Database): Promise<SiteRows> {
+  const channels = (await createChannelsRepository(database).all()).sort((a, b) => a.id - b.id);
+  const unsupported = await createUnsupportedMembersRepository(database).list();
+  const users = await createUsersRepository(database).all();
+  const names = new Map(users.map((user) => [user.id, user.username]));
+  const tokens = await createTokensRepository(database).all();
+  return {
+    variable: createVariables(),
+    users,
+    names,
+    channels,
+    unsupported: unsupported.filter(({ source }) => source !== 'learnt'),
+    tokens: tokens
+      // A program signs in again by itself; a key of its name would be one that nobody asked for.
+      .filter((token) => token.parent_id === 0 && token.kind !== 'agent' && names.has(token.user_id))
+      .sort((a, b) => a.id - b.id),
+    first: users.find(({ role }) => role >= Role.root)?.id,
+  };
+}
 
-/** @param balances those of users too: what a site needs that begins with them. */
-export async function exportSite(
-  deps: { readonly database: Database; readonly options: OptionsService },
-  balances: boolean,
-): Promise<Record<string, unknown>> {
-  const variable = createVariables();
-  const set = deps.options
+function optionSections({ variable }: SiteRows, options: OptionsService) {
+  const set = options
     .list()
     .filter(({ key, value, secret, isSet }) => isSet && (secret || !same(value, optionRow(key).fallback)));
-  const shownValue = (key: (typeof set)[number]['key'], value: string) =>
+  const shownValue = (key: OptionKey, value: string) =>
     ['ratios', 'json'].includes(optionRow(key).kind.name) ? objectOf(value) : value;
-  const channels = (await createChannelsRepository(deps.database).all()).sort((a, b) => a.id - b.id);
-  const virtual = await createVirtualModelsRepository(deps.database).all();
-  const unsupported = (await createUnsupportedMembersRepository(deps.database).list()).filter(
-    ({ source }) => source !== 'learnt',
-  );
-  const users = await createUsersRepository(deps.database).all();
-  const names = new Map(users.map((user) => [user.id, user.username]));
-  const budgets = await createBudgetsRepository(deps.database).all();
-  const tokens = (await createTokensRepository(deps.database).all())
-    // A program signs in again by itself; a key of its name would be one that nobody asked for.
-    .filter((token) => token.parent_id === 0 && token.kind !== 'agent' && names.has(token.user_id))
-    .sort((a, b) => a.id - b.id);
-  const rows = await createStatementSchedulesRepository(deps.database).list();
-  const first = users.find(({ role }) => role >= Role.root)?.id;
-  /** Of a key or user that is gone there is none. */
-  const scheduleOf = (row: (typeof rows)[number]): object[] => {
-    const { userId, tokenId, tag, label, project } = JSON.parse(row.scope) as StatementScope;
-    const key = tokenId === undefined ? undefined : tokens.find(({ id }) => id === tokenId);
-    const to = names.get(row.user_id);
-    const isGone = (tokenId !== undefined && key === undefined) || (userId !== undefined && !names.has(userId));
-    if (to === undefined || isGone) return [];
-    const usual = key?.user_id ?? userId ?? first;
-    const whose =
-      key === undefined
-        ? { user: userId === undefined ? undefined : names.get(userId), tag, label, project }
-        : { token: key.name, owner: names.get(key.user_id) };
-    return [
-      {
-        ...nonDefault(whose),
-        ...(row.every === 'month' ? {} : { every: row.every }),
-        ...(row.user_id === usual ? {} : { to }),
-        ...nonDefault({ email: row.email, status: row.paused === 1 ? 'disabled' : '' }),
-      },
-    ];
-  };
   return {
-    version: 1,
     options: Object.fromEntries(
       set
         .filter(({ key }) => !ratioMaps.includes(key))
@@ -139,94 +131,144 @@ export async function exportSite(
     ratios: Object.fromEntries(
       set.filter(({ key }) => ratioMaps.includes(key)).map(({ key, value }) => [key, changedRatios(key, value)]),
     ),
-    users: users.map((user) => ({
-      username: user.username,
-      password: variable('USER', user.username, 'PASSWORD'),
-      ...(user.display_name === user.username ? {} : { display_name: user.display_name }),
-      ...nonDefault({
-        group: user.group_name === 'default' ? '' : user.group_name,
-        role: user.role >= Role.root ? 'root' : user.role >= Role.admin ? 'admin' : '',
-        status: user.status === UserStatus.enabled ? '' : 'disabled',
-        quota: balances ? Math.max(0, user.balance) : 0,
-      }),
-    })),
-    channels: channels.map((row) => ({
-      name: row.name,
-      type: providerByType(row.type)?.slug ?? row.type,
-      key: variable('CHANNEL', row.name, 'KEY'),
-      models: row.models.split(','),
-      ...(row.auto_ban === 1 ? {} : { auto_ban: row.auto_ban }),
-      ...nonDefault({
-        // One that was disabled by itself is wanted on, but not by this file.
-        status: row.status === ChannelStatus.disabled ? 'disabled' : '',
-        group: row.group_name === 'default' ? '' : row.group_name.split(','),
-        base_url: row.base_url,
-        priority: row.priority,
-        weight: row.weight,
-        tag: row.tag,
-        test_model: row.test_model,
-        openai_organization: row.organization,
-        other: row.other,
-        model_mapping: objectOf(row.model_mapping),
-        status_code_mapping: objectOf(row.status_code_mapping),
-        param_override: objectOf(row.param_override),
-        setting: objectOf(row.setting),
-        max_input_tokens: row.max_input_tokens,
-        keys_off: row.keys_off === '' ? '' : row.keys_off.split(','),
-      }),
-      ...withUnsupported(unsupported.flatMap((one) => (one.channel_id === row.id ? [unsupportedText(one)] : []))),
-    })),
-    ...(virtual.length === 0
-      ? {}
-      : {
-          virtual_models: virtual.map((row) => ({
-            name: row.name,
-            targets: targetsIn(row.targets),
-            ...(row.enabled === 1 ? {} : { enabled: false }),
-            ...nonDefault({ boundary: row.boundary, description: row.description }),
-          })),
-        }),
-    tokens: tokens.map((row) => ({
-      name: row.name,
-      owner: names.get(row.user_id),
-      key: variable('TOKEN', `${names.get(row.user_id)}_${row.name}`, 'KEY'),
-      quota: row.unlimited === 1 ? 'unlimited' : Math.max(0, row.quota_limit),
-      ...(row.expires_at === -1 ? {} : { expires: row.expires_at }),
-      ...nonDefault({
-        status: row.status === TokenStatus.disabled ? 'disabled' : '',
-        models: row.model_limits === '' ? '' : row.model_limits.split(','),
-        allow_ips: row.allow_ips === '' ? '' : row.allow_ips.split('\n'),
-        group: row.group_name,
-        rpm_limit: row.rpm_limit,
-        tpm_limit: row.tpm_limit,
-        concurrency_limit: row.concurrency_limit,
-        day_budget: row.day_budget,
-        month_budget: row.month_budget,
-        labels: row.labels === '' ? '' : row.labels.split(','),
-        channels: channelRefs(row.channels, channels),
-      }),
-    })),
-    ...withBudgets(
-      budgets.flatMap((row) => {
-        const isOfKey = row.holder === 'token' || row.holder === 'end_user';
-        const key = isOfKey ? tokens.find(({ id }) => String(id) === row.subject) : undefined;
-        const user = row.holder === 'user' ? names.get(Number(row.subject)) : undefined;
-        // Of a key or user that is gone.
-        if ((isOfKey && key === undefined) || (row.holder === 'user' && user === undefined)) return [];
-        return [
-          {
-            ...(row.holder === 'site' ? { site: true } : row.holder === 'group' ? { group: row.subject } : {}),
-            ...(row.holder === 'label' ? { label: row.subject } : {}),
-            ...(user === undefined ? {} : { user }),
-            ...(key === undefined
-              ? {}
-              : { [row.holder === 'token' ? 'token' : 'end_users_of']: key.name, owner: names.get(key.user_id) }),
-            ...{ window: row.period, unit: row.unit, amount: row.amount },
-            ...nonDefault({ zone: row.zone }),
-          },
-        ];
-      }),
+  };
+}
+
+const userEntry = ({ variable }: SiteRows, user: UserRow, balances: boolean) => ({
+  username: user.username,
+  password: variable('USER', user.username, 'PASSWORD'),
+  ...(user.display_name === user.username ? {} : { display_name: user.display_name }),
+  ...nonDefault({
+    group: user.group_name === 'default' ? '' : user.group_name,
+    role: user.role >= Role.root ? 'root' : user.role >= Role.admin ? 'admin' : '',
+    status: user.status === UserStatus.enabled ? '' : 'disabled',
+    quota: balances ? Math.max(0, user.balance) : 0,
+  }),
+});
+
+const channelEntry = ({ variable, unsupported }: SiteRows, row: ChannelRow) => ({
+  name: row.name,
+  type: providerByType(row.type)?.slug ?? row.type,
+  key: variable('CHANNEL', row.name, 'KEY'),
+  models: row.models.split(','),
+  ...(row.auto_ban === 1 ? {} : { auto_ban: row.auto_ban }),
+  ...nonDefault({
+    // One that was disabled by itself is wanted on, but not by this file.
+    status: row.status === ChannelStatus.disabled ? 'disabled' : '',
+    group: row.group_name === 'default' ? '' : row.group_name.split(','),
+    base_url: row.base_url,
+    priority: row.priority,
+    weight: row.weight,
+    tag: row.tag,
+    test_model: row.test_model,
+    openai_organization: row.organization,
+    other: row.other,
+    model_mapping: objectOf(row.model_mapping),
+    status_code_mapping: objectOf(row.status_code_mapping),
+    param_override: objectOf(row.param_override),
+    setting: objectOf(row.setting),
+    max_input_tokens: row.max_input_tokens,
+    keys_off: row.keys_off === '' ? '' : row.keys_off.split(','),
+  }),
+  ...section(
+    'unsupported',
+    unsupported.flatMap((one) => (one.channel_id === row.id ? [unsupportedText(one)] : [])),
+  ),
+});
+
+const virtualModelEntry = (row: VirtualModelRow) => ({
+  name: row.name,
+  targets: targetsIn(row.targets),
+  ...(row.enabled === 1 ? {} : { enabled: false }),
+  ...nonDefault({ boundary: row.boundary, description: row.description }),
+});
+
+const tokenEntry = ({ variable, names, channels }: SiteRows, row: TokenRow) => ({
+  name: row.name,
+  owner: names.get(row.user_id),
+  key: variable('TOKEN', `${names.get(row.user_id)}_${row.name}`, 'KEY'),
+  quota: row.unlimited === 1 ? 'unlimited' : Math.max(0, row.quota_limit),
+  ...(row.expires_at === -1 ? {} : { expires: row.expires_at }),
+  ...nonDefault({
+    status: row.status === TokenStatus.disabled ? 'disabled' : '',
+    models: row.model_limits === '' ? '' : row.model_limits.split(','),
+    allow_ips: row.allow_ips === '' ? '' : row.allow_ips.split('\n'),
+    group: row.group_name,
+    rpm_limit: row.rpm_limit,
+    tpm_limit: row.tpm_limit,
+    concurrency_limit: row.concurrency_limit,
+    day_budget: row.day_budget,
+    month_budget: row.month_budget,
+    labels: row.labels === '' ? '' : row.labels.split(','),
+    channels: channelRefs(row.channels, channels),
+  }),
+});
+
+/** @returns none for a key or user that is gone. */
+function budgetEntries({ tokens, names }: SiteRows, row: BudgetRow): object[] {
+  const isOfKey = row.holder === 'token' || row.holder === 'end_user';
+  const key = isOfKey ? tokens.find(({ id }) => String(id) === row.subject) : undefined;
+  const user = row.holder === 'user' ? names.get(Number(row.subject)) : undefined;
+  if ((isOfKey && key === undefined) || (row.holder === 'user' && user === undefined)) return [];
+  return [
+    {
+      ...(row.holder === 'site' ? { site: true } : row.holder === 'group' ? { group: row.subject } : {}),
+      ...(row.holder === 'label' ? { label: row.subject } : {}),
+      ...(user === undefined ? {} : { user }),
+      ...(key === undefined
+        ? {}
+        : { [row.holder === 'token' ? 'token' : 'end_users_of']: key.name, owner: names.get(key.user_id) }),
+      ...{ window: row.period, unit: row.unit, amount: row.amount },
+      ...nonDefault({ zone: row.zone }),
+    },
+  ];
+}
+
+/** @returns none for a key or user that is gone. */
+function scheduleEntries({ tokens, names, first }: SiteRows, row: ScheduleRow): object[] {
+  const { userId, tokenId, tag, label, project } = JSON.parse(row.scope) as StatementScope;
+  const key = tokenId === undefined ? undefined : tokens.find(({ id }) => id === tokenId);
+  const to = names.get(row.user_id);
+  const isGone = (tokenId !== undefined && key === undefined) || (userId !== undefined && !names.has(userId));
+  if (to === undefined || isGone) return [];
+  const usual = key?.user_id ?? userId ?? first;
+  const whose =
+    key === undefined
+      ? { user: userId === undefined ? undefined : names.get(userId), tag, label, project }
+      : { token: key.name, owner: names.get(key.user_id) };
+  return [
+    {
+      ...nonDefault(whose),
+      ...(row.every === 'month' ? {} : { every: row.every }),
+      ...(row.user_id === usual ? {} : { to }),
+      ...nonDefault({ email: row.email, status: row.paused === 1 ? 'disabled' : '' }),
+    },
+  ];
+}
+
+/** @param balances those of users too: what a site needs that begins with them. */
+export async function exportSite(
+  { database, options }: { readonly database: Database; readonly options: OptionsService },
+  balances: boolean,
+): Promise<Record<string, unknown>> {
+  const rows = await rowsOf(database);
+  const virtual = await createVirtualModelsRepository(database).all();
+  const budgets = await createBudgetsRepository(database).all();
+  const schedules = await createStatementSchedulesRepository(database).list();
+  return {
+    version: 1,
+    ...optionSections(rows, options),
+    users: rows.users.map((user) => userEntry(rows, user, balances)),
+    channels: rows.channels.map((row) => channelEntry(rows, row)),
+    ...section('virtual_models', virtual.map(virtualModelEntry)),
+    tokens: rows.tokens.map((row) => tokenEntry(rows, row)),
+    ...section(
+      'budgets',
+      budgets.flatMap((row) => budgetEntries(rows, row)),
     ),
-    ...withSchedules(rows.flatMap(scheduleOf)),
+    ...section(
+      'schedules',
+      schedules.flatMap((row) => scheduleEntries(rows, row)),
+    ),
   };
 }
