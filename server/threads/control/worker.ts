@@ -19,8 +19,6 @@ import { failureOf } from '../../contract/storage-reasons.ts';
 import { sleep, systemTimers, type Timers } from '../../contract/timers.ts';
 import type { RefusalReport } from '../../contract/unsupported-members.ts';
 import { createDefectCount } from '../../domain/alerts/defects.ts';
-import type { ChannelHealthStatus } from '../../domain/channels/routes.ts';
-import type { ChannelTestResult } from '../../domain/channels/service.ts';
 import { followShippedPrices } from '../../domain/pricing/shipped.ts';
 import { verifyKey } from '../../domain/secrets/key-check.ts';
 import { createVault, loadMasterKey } from '../../domain/secrets/vault.ts';
@@ -37,7 +35,7 @@ import { RequestIds } from '../../relay/intake/request-id.ts';
 import type { HealthReport } from '../../relay/routing/health-report.ts';
 import { Reader, readingWith } from '../reader/reader.ts';
 import { threadTimers } from '../relay/clock.ts';
-import { stallLimits, watchStalls } from '../relay/pulse.ts';
+import { type Stall, stallLimits, watchStalls } from '../relay/pulse.ts';
 import { within } from '../watch-thread.ts';
 import { backupInThread } from './backup-thread.ts';
 import { createHealthFile } from './health-file.ts';
@@ -47,6 +45,7 @@ import { keepTraffic } from './keep-traffic.ts';
 import { watchKey } from './key-watch.ts';
 import type { ControlStart, FromControl, ToControl } from './messages.ts';
 import type { Peers } from './peer.ts';
+import { RelayQuestions } from './relay-questions.ts';
 import { createPublisher, type Publisher } from './snapshot-updates.ts';
 
 declare const self: {
@@ -96,12 +95,10 @@ async function start(order: ControlStart) {
   await followShippedPrices(database, timers.now());
   const ledger = createLedgerClient(ledgerPortOf(order.ledger), undefined, timers);
   order.ledger.start();
-  const tests = new Map<number, (result: ChannelTestResult) => void>();
-  const limits = new Map<number, (found: readonly ChannelHealthStatus[]) => void>();
-  let nextTest = 1;
+  const questions = new RelayQuestions((message) => self.postMessage(message));
   let storage = healthyStorage;
   const defects = createDefectCount(timers.now);
-  let stall: RelayStall | null = null;
+  const stalls = relayStalls(log, timers);
   const { node } = order;
   const turns = createJobLock(database, node);
   const feed = createChangeStream(database);
@@ -138,18 +135,9 @@ async function start(order: ControlStart) {
       relayTest: async (channelTest) => {
         // The relay must know the channel as it is now.
         await publisher.check();
-        return new Promise((resolve) => {
-          const id = nextTest++;
-          tests.set(id, resolve);
-          self.postMessage({ kind: 'test', id, ...channelTest });
-        });
+        return questions.test(channelTest);
       },
-      statusOf: (ids, model = null, keys = false) =>
-        new Promise((resolve) => {
-          const id = nextTest++;
-          limits.set(id, resolve);
-          self.postMessage({ kind: 'channelHealth', id, ids, model, keys });
-        }),
+      statusOf: (ids, model = null, keys = false) => questions.health(ids, model, keys),
       innerTargets: parseInnerTargets(process.env[innerTargetsName] ?? ''),
       version,
       report,
@@ -157,7 +145,7 @@ async function start(order: ControlStart) {
       node,
       storage: () => storage,
       defects: defects.recent,
-      stall: () => stall,
+      stall: stalls.last,
       relayThreads: order.relayThreads,
       verifiedBackup: backupInThread,
       now: timers.now,
@@ -198,44 +186,14 @@ async function start(order: ControlStart) {
   const traffic = keepTraffic({ recorder: services.trafficRecorder, ask: askTraffic, fresh, timers, report });
   const healthFile = createHealthFile(files.health, timers);
   const healthTimer = timers.every(() => self.postMessage({ kind: 'keepHealth' }), healthMs);
-  // This thread lives on whatever the relays do, and the only relay is the main thread.
-  const stopWatchingRelays = watchStalls({
-    pulses: order.pulses,
-    limitMs: stallLimits.reportMs,
-    lookMs: stallLimits.lookMs,
-    counts: true,
-    timers,
-    found({ thread, requestId, ms }) {
-      stall = { thread, requestId, ms, at: Math.floor(timers.now() / 1000) };
-      log.error(`relay thread ${thread} stands still for ${Math.round(ms / 1000)} s`, { request_id: requestId });
-    },
-    over({ thread, requestId, ms }) {
-      stall = { thread, requestId, ms, at: Math.floor(timers.now() / 1000) };
-      log.warn(`relay thread ${thread} goes on after ${(ms / 1000).toFixed(1)} s`, { request_id: requestId });
-    },
-  });
+  stalls.watch(order.pulses);
   void services.practice.resume().catch(report);
   self.postMessage({ kind: 'ready', setupDone: await services.setup.isDone() });
   // Without a guard in the way this thread ends, and with it the server; until the proof is there, no guarded call leaves.
   timers.set(() => void guardVerified(), guardMs).unref();
   return {
-    tested: (id: number, result: ChannelTestResult) => {
-      tests.get(id)?.(result);
-      tests.delete(id);
-    },
-    channelHealth: (id: number, found: readonly ChannelHealthStatus[]) => {
-      limits.get(id)?.(found);
-      limits.delete(id);
-    },
-    taskAnswered: async (id: number, call: TaskCall) => {
-      try {
-        const method = services.tasks[call.method] as (...args: readonly unknown[]) => Promise<unknown>;
-        self.postMessage({ kind: 'taskAnswered', id, value: await method(...call.args), failed: false });
-      } catch (error) {
-        report(error);
-        self.postMessage({ kind: 'taskAnswered', id, value: null, failed: true });
-      }
-    },
+    questions,
+    answerTask: (id: number, call: TaskCall) => answerTask(services, report, id, call),
     storage: (status: StorageStatus) => {
       storage = status;
     },
@@ -248,7 +206,7 @@ async function start(order: ControlStart) {
     learnt: (refusal: RefusalReport) =>
       void services.unsupportedMembers.note(refusal).then(publisher.check).catch(report),
     close: async () => {
-      stopWatchingRelays();
+      stalls.stop();
       stopJobs();
       healthTimer.close();
       await Promise.all([traffic.stop(), healthFile.done()]);
@@ -267,6 +225,54 @@ async function start(order: ControlStart) {
       await database.close();
     },
   };
+}
+
+/** This thread lives on whatever the relays do, and the only relay may be the main thread. */
+function relayStalls(log: Log, timers: Timers) {
+  let last: RelayStall | null = null;
+  let stop = () => {};
+  const note = ({ thread, requestId, ms }: Stall) => {
+    last = { thread, requestId, ms, at: Math.floor(timers.now() / 1000) };
+  };
+  return {
+    last: () => last,
+    watch(pulses: ControlStart['pulses']) {
+      stop = watchStalls({
+        pulses,
+        limitMs: stallLimits.reportMs,
+        lookMs: stallLimits.lookMs,
+        counts: true,
+        timers,
+        found(stall) {
+          note(stall);
+          const seconds = Math.round(stall.ms / 1000);
+          log.error(`relay thread ${stall.thread} stands still for ${seconds} s`, { request_id: stall.requestId });
+        },
+        over(stall) {
+          note(stall);
+          const seconds = (stall.ms / 1000).toFixed(1);
+          log.warn(`relay thread ${stall.thread} goes on after ${seconds} s`, { request_id: stall.requestId });
+        },
+      });
+    },
+    stop: () => stop(),
+  };
+}
+
+/** Calls the store of tasks for a relay, which has no database. */
+async function answerTask(
+  { tasks }: Services,
+  report: (error: unknown) => void,
+  id: number,
+  call: TaskCall,
+): Promise<void> {
+  try {
+    const method = tasks[call.method] as (...args: readonly unknown[]) => Promise<unknown>;
+    self.postMessage({ kind: 'taskAnswered', id, value: await method(...call.args), failed: false });
+  } catch (error) {
+    report(error);
+    self.postMessage({ kind: 'taskAnswered', id, value: null, failed: true });
+  }
 }
 
 /** The proof of the guard costs as much as the first answer of the API, which goes first. */
@@ -420,13 +426,13 @@ self.onmessage = ({ data }) => {
   start(data)
     .then((control) => {
       const receive = (message: ToControl) => {
-        if (message.kind === 'tested') control.tested(message.id, message.result);
-        if (message.kind === 'channelHealth') control.channelHealth(message.id, message.statuses);
+        if (message.kind === 'tested') control.questions.tested(message.id, message.result);
+        if (message.kind === 'channelHealth') control.questions.healthFound(message.id, message.statuses);
         if (message.kind === 'storage') control.storage(message.status);
         if (message.kind === 'healthReport') control.broadcastHealth(message.healthReport);
         if (message.kind === 'traffic') control.traffic(message.windows);
         if (message.kind === 'health') control.health(message.health, message.thread);
-        if (message.kind === 'task') void control.taskAnswered(message.id, message.call);
+        if (message.kind === 'task') void control.answerTask(message.id, message.call);
         if (message.kind === 'trouble') control.troubled(message.failure);
         if (message.kind === 'learnt') control.learnt(message.refusal);
         if (message.kind === 'defect') control.defect(message.requestId, message.message);
