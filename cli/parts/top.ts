@@ -213,8 +213,8 @@ export function failureLine(channel: Failing, { say }: Pick<Context, 'say'>): st
 }
 
 const chinese: Readonly<Record<ChannelState, string>> = {
-  serving: '服务中',
-  slow: '变慢',
+  serving: '正常',
+  slow: '缓慢',
   failing: '失败',
   standby: '备用',
   idle: '空闲',

@@ -157,7 +157,7 @@ async function traffic(context: Context): Promise<Finding> {
   const slow = states.filter(({ state }) => state === 'slow').map(({ name }) => name);
   return slow.length === 0
     ? ok('traffic', '')
-    : wrong('traffic', 'warn', `${context.say('变慢：', 'slow: ')}${slow.join(', ')}`, 'gateway top');
+    : wrong('traffic', 'warn', `${context.say('缓慢：', 'slow: ')}${slow.join(', ')}`, 'gateway top');
 }
 
 async function prices(context: Context): Promise<Finding> {

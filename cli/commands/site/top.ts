@@ -10,11 +10,9 @@ const watchMs = 2000;
 export const top: CommandRun = async (context, flags) => {
   const { output } = context;
   const money = await moneyOf(context);
-  const load = async () => {
-    const now = await topNow(context);
-    const site = String((await (await context.client()).call('status.get')).system_name ?? '');
-    return { ...now, site, place: addressOf(context), at: Date.now() };
-  };
+  // Programs read the tables alone, which do not name the site.
+  const site = output.isTty ? String((await (await context.client()).call('status.get')).system_name ?? '') : '';
+  const load = async () => ({ ...(await topNow(context)), site, place: addressOf(context), at: Date.now() });
   const unicode = drawsUnicode(context.env);
   const lines = (shown: Awaited<ReturnType<typeof load>>, columns: number): string[] => [
     ...topHead(shown, context, money),
@@ -26,7 +24,6 @@ export const top: CommandRun = async (context, flags) => {
   }
   const found = await load();
   const failing = found.top.channels.filter(({ state }) => state === 'failing');
-  // Programs read the tables alone.
   const shown = output.isTty
     ? lines(found, output.layout.maxWidth)
     : topLines(found.top, context, money, Number.POSITIVE_INFINITY);
