@@ -45,92 +45,102 @@ export interface SimpleWire {
   readonly isLast?: (body: Record<string, unknown>) => boolean;
 }
 
-function createReader(
-  read: (body: Record<string, unknown>, event: string) => WireChunk,
-  readUsage: SimpleWire['readUsage'],
-  isLast?: (body: Record<string, unknown>) => boolean,
-): StreamReader {
-  let open: { readonly kind: 'text' | 'reasoning'; readonly index: number } | null = null;
-  let next = 0;
-  let called = 0;
-  let citations: Citation[] = [];
-  let started = false;
-  let ended = false;
-  const stated = new StatedUsage();
-  const close = (events: ChatEvent[]) => {
-    if (open?.kind === 'text') {
-      events.push({ type: 'text-end', index: open.index, ...(citations.length === 0 ? {} : { citations }) });
-      citations = [];
+class SimpleReader implements StreamReader {
+  frameKind: FrameKind = 'plain';
+  private open: { readonly kind: 'text' | 'reasoning'; readonly index: number } | null = null;
+  private next = 0;
+  private called = 0;
+  private citations: Citation[] = [];
+  private started = false;
+  private ended = false;
+  private readonly stated = new StatedUsage();
+
+  constructor(
+    private readonly read: (body: Record<string, unknown>, event: string) => WireChunk,
+    private readonly readUsage: SimpleWire['readUsage'],
+    private readonly isLast?: (body: Record<string, unknown>) => boolean,
+  ) {}
+
+  private close(events: ChatEvent[]): void {
+    if (this.open?.kind === 'text') {
+      events.push({
+        type: 'text-end',
+        index: this.open.index,
+        ...(this.citations.length === 0 ? {} : { citations: this.citations }),
+      });
+      this.citations = [];
     }
-    if (open?.kind === 'reasoning')
-      events.push({ type: 'reasoning-end', index: open.index, signature: null, redacted: null });
-    open = null;
-  };
-  const emit = (kind: 'text' | 'reasoning', words: string | null | undefined, events: ChatEvent[]) => {
+    if (this.open?.kind === 'reasoning')
+      events.push({ type: 'reasoning-end', index: this.open.index, signature: null, redacted: null });
+    this.open = null;
+  }
+
+  private emit(kind: 'text' | 'reasoning', words: string | null | undefined, events: ChatEvent[]): void {
     if (words === null || words === undefined || words === '') return;
-    if (open?.kind !== kind) {
-      close(events);
-      open = { kind, index: next++ };
-      events.push({ type: `${kind}-start`, index: open.index });
+    if (this.open?.kind !== kind) {
+      this.close(events);
+      this.open = { kind, index: this.next++ };
+      events.push({ type: `${kind}-start`, index: this.open.index });
     }
-    events.push({ type: `${kind}-delta`, index: open.index, text: words });
-  };
-  const call = ({ id, name, arguments: input }: NonNullable<WireChunk['calls']>[number], events: ChatEvent[]) => {
-    close(events);
-    const index = next++;
+    events.push({ type: `${kind}-delta`, index: this.open.index, text: words });
+  }
+
+  private call({ id, name, arguments: input }: NonNullable<WireChunk['calls']>[number], events: ChatEvent[]): void {
+    this.close(events);
+    const index = this.next++;
     events.push(
-      { type: 'tool-call-start', index, id: id ?? `call_${called}_${name}`, name },
+      { type: 'tool-call-start', index, id: id ?? `call_${this.called}_${name}`, name },
       { type: 'tool-call-delta', index, arguments: input },
       { type: 'tool-call-end', index },
     );
-    called++;
-  };
-  const reader = {
-    frameKind: 'plain' as FrameKind,
-    feed(frame: SseFrame): ChatEvent[] {
-      const body = record(parseExact(frame.data));
-      reader.frameKind = isLast?.(body ?? {}) === true ? 'terminal' : 'plain';
-      if (body === null) return [];
-      const chunk = read(body, frame.event);
-      const usage = stated.add(chunk.usage, ended || chunk.end !== undefined) ? usageOf(stated, readUsage) : null;
-      // What it cost may be reported behind the end.
-      if (ended) return usage === null ? [] : [{ type: 'usage', usage }];
-      const events: ChatEvent[] = [];
-      if (!started) {
-        started = true;
-        events.push({ type: 'response-start', id: null, model: null, created: null });
-      }
-      if (chunk.error != null) {
-        ended = true;
-        return [{ type: 'error', error: chunk.error }];
-      }
-      emit('reasoning', chunk.thought, events);
-      emit('text', chunk.text, events);
-      for (const part of chunk.media ?? []) {
-        close(events);
-        events.push({ type: 'media', part });
-      }
-      if (chunk.citations !== undefined) for (const citation of chunk.citations) citations.push(citation);
-      for (const one of chunk.calls ?? []) call(one, events);
-      if (usage !== null) events.push({ type: 'usage', usage });
-      if (chunk.end !== undefined) {
-        ended = true;
-        close(events);
-        const unified = called > 0 && chunk.end === 'stop' ? 'tool_calls' : chunk.end;
-        events.push({ type: 'finish', reason: { unified, raw: chunk.raw ?? null } });
-      }
-      return events;
-    },
-    end(): ChatEvent[] {
-      if (ended) return [];
-      ended = true;
-      const events: ChatEvent[] = [];
-      close(events);
-      events.push({ type: 'error', error: endedEarly });
-      return events;
-    },
-  };
-  return reader;
+    this.called++;
+  }
+
+  feed(frame: SseFrame): ChatEvent[] {
+    const body = record(parseExact(frame.data));
+    this.frameKind = this.isLast?.(body ?? {}) === true ? 'terminal' : 'plain';
+    if (body === null) return [];
+    const chunk = this.read(body, frame.event);
+    const usage = this.stated.add(chunk.usage, this.ended || chunk.end !== undefined)
+      ? usageOf(this.stated, this.readUsage)
+      : null;
+    // What it cost may be reported behind the end.
+    if (this.ended) return usage === null ? [] : [{ type: 'usage', usage }];
+    const events: ChatEvent[] = [];
+    if (!this.started) {
+      this.started = true;
+      events.push({ type: 'response-start', id: null, model: null, created: null });
+    }
+    if (chunk.error != null) {
+      this.ended = true;
+      return [{ type: 'error', error: chunk.error }];
+    }
+    this.emit('reasoning', chunk.thought, events);
+    this.emit('text', chunk.text, events);
+    for (const part of chunk.media ?? []) {
+      this.close(events);
+      events.push({ type: 'media', part });
+    }
+    if (chunk.citations !== undefined) for (const citation of chunk.citations) this.citations.push(citation);
+    for (const one of chunk.calls ?? []) this.call(one, events);
+    if (usage !== null) events.push({ type: 'usage', usage });
+    if (chunk.end !== undefined) {
+      this.ended = true;
+      this.close(events);
+      const unified = this.called > 0 && chunk.end === 'stop' ? 'tool_calls' : chunk.end;
+      events.push({ type: 'finish', reason: { unified, raw: chunk.raw ?? null } });
+    }
+    return events;
+  }
+
+  end(): ChatEvent[] {
+    if (this.ended) return [];
+    this.ended = true;
+    const events: ChatEvent[] = [];
+    this.close(events);
+    events.push({ type: 'error', error: endedEarly });
+    return events;
+  }
 }
 
 function usageOf(stated: StatedUsage, readUsage: SimpleWire['readUsage']): Usage | null {
@@ -142,13 +152,13 @@ export function simpleWire(wire: SimpleWire): Wire {
   const upstream: UpstreamHalf = {
     decodeResponse(body) {
       const answer = record(body) ?? {};
-      const reader = createReader(
+      const reader = new SimpleReader(
         () => ({ ...wire.whole(answer), end: wire.whole(answer).end ?? 'stop' }),
         wire.readUsage,
       );
       return reader.feed({ event: '', data: '{}' });
     },
-    reader: () => createReader(wire.frame, wire.readUsage, wire.isLast),
+    reader: () => new SimpleReader(wire.frame, wire.readUsage, wire.isLast),
     decodeError: (status, body) => wire.decodeError(status, record(parseJson(body)) ?? {}),
     readUsage: (body) => {
       const stated = record(wire.whole(record(body) ?? {}).usage);
