@@ -453,24 +453,29 @@ export function boardLines(painter: Painter): BoardLine[] {
   const body = [...listed, ...latest(painter, height - listed.length)];
   const changed = state.change === null ? '' : say(`修改 ${state.change}_`, `change ${state.change}_`);
   const foot = [changed, state.message].filter((words) => words !== '').join('  · ');
-  const keys =
-    state.typing || state.change !== null
-      ? state.typing
-        ? say('Enter 应用  Esc 清除', 'Enter applies  Esc clears')
-        : say('Enter 应用  Esc 取消', 'Enter applies  Esc cancels')
-      : state.opened || state.help
-        ? [say('Esc 返回', 'Esc back'), ...(state.help ? [] : actionKeys(painter)), say('q 退出', 'q quit')].join('  ')
-        : [
-            say('↑↓  Enter 打开', '↑↓  Enter open'),
-            ...actionKeys(painter),
-            say('/ 过滤  ? 帮助  q 退出', '/ filter  ? help  q quit'),
-          ].join('  ');
+  const keys = keysOf(painter);
   return [
     ...head,
     ...Array.from({ length: height }, (_, at) => body[at] ?? line('')),
     line(shorten(foot, room.columns), foot === '' ? 'plain' : 'warn'),
     line(shorten(keys, room.columns), 'dim'),
   ];
+}
+
+function keysOf(painter: Painter): string {
+  const { state, room, context } = painter;
+  const { say } = context;
+  if (state.typing) return say('Enter 应用  Esc 清除', 'Enter applies  Esc clears');
+  if (state.change !== null) return say('Enter 应用  Esc 取消', 'Enter applies  Esc cancels');
+  if (state.help) return say('Esc 返回  q 退出', 'Esc back  q quit');
+  const [first, last] = state.opened
+    ? [say('Esc 返回', 'Esc back'), say('q 退出', 'q quit')]
+    : [say('↑↓  Enter 打开', '↑↓  Enter open'), say('/ 过滤  ? 帮助  q 退出', '/ filter  ? help  q quit')];
+  const actions = [...actionKeys(painter)];
+  const all = (): string => [first, ...actions, last].join('  ');
+  // In a narrow window the way out stays; the help has the others.
+  while (actions.length > 0 && Bun.stringWidth(all()) > room.columns) actions.pop();
+  return all();
 }
 
 /** What the selected row can be asked for, besides being opened. */

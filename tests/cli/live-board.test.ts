@@ -135,6 +135,11 @@ test('the foot names the keys that the selected row has', () => {
   for (const view of ['models', 'log'] as const) expect(foot({ view })).toContain('Enter open  o link  / filter');
   expect(foot({ opened: true })).toContain('Esc back  t test  d disable  c change  o link  q quit');
   expect(texts({}).at(-1)).toMatch(/q quit$/);
+  // In a narrow window the last of them give way.
+  expect([60, 50].map((columns) => texts({}, columns).at(-1))).toEqual([
+    '↑↓  Enter open  t test  d disable  / filter  ? help  q quit',
+    '↑↓  Enter open  t test  / filter  ? help  q quit',
+  ]);
   expect(foot({ typing: true, filter: 'a' })).toContain('Esc clears');
   expect(foot({ change: 'x' })).toContain('Esc cancels');
 });
