@@ -4,6 +4,7 @@ import i18next from 'i18next';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import type { AuditChange, AuditView } from '../../server/contract/entities.ts';
 import { listChange, placeOf, shownValue } from '../../web/features/audit/change-words.ts';
+import { dateTime } from '../../web/lib/format.ts';
 import { mounted, unmounted } from './mounted.tsx';
 import { reader } from './rendered.tsx';
 
@@ -72,21 +73,14 @@ test('a call without kept changes shows what it was called with', async () => {
 
 test('where no changes are kept a row says what the call was made with: no secret, no name, nothing that is empty', async () => {
   const detail = JSON.stringify({
-    ...{
-      id: 7,
-      name: 'pool',
-      key: '***',
-      setting: '***',
-      base_url: '',
-      priority: 0,
-      weight: 5,
-      models: 'gpt-4o,o3',
-      other: null,
-    },
+    ...{ id: 7, type: 14, name: 'pool', key: '***', setting: '***', base_url: '', priority: 0, other: null },
+    ...{ weight: 5, models: 'gpt-4o,o3', quota: 5_000_000, used_time: 1_780_000_000 },
   });
   const page = await open([entry({ action: 'channel.create', target: 'pool', detail, changes: [], undoable: false })]);
   await page.until(() => expect(page.text()).toContain('pool'));
-  expect(document.querySelector('td .text-ink-3')?.textContent).toBe('weight: 5 · models: gpt-4o,o3');
+  expect(document.querySelector('td .text-ink-3')?.textContent).toBe(
+    `weight: 5 · models: gpt-4o, o3 · quota: 5,000,000 · used_time: ${dateTime(1_780_000_000)}`,
+  );
 });
 
 test('filters are asked of the server, and an area that is none is no filter', async () => {

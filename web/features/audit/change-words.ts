@@ -3,6 +3,7 @@ import type { TFunction } from 'i18next';
 import type { AuditChange, AuditView } from '../../../server/contract/entities.ts';
 import { textIn } from '../../../server/contract/language.ts';
 import { isOptionKey, optionRow } from '../../../server/contract/options.ts';
+import { dateTime, grouped } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 
 /** Longer values are read when the row is opened. */
@@ -62,7 +63,15 @@ export function valueText(t: TFunction, { kind, id, member }: AuditChange, value
 }
 
 /** What names the thing itself, and what says nothing. */
-const unsaid: ReadonlySet<string> = new Set(['id', 'name', 'username', 'key']);
+const unsaid: ReadonlySet<string> = new Set(['id', 'name', 'username', 'key', 'type']);
+
+/** Times as times, large numbers with their thousands, lists with room between their parts. */
+const readable = (name: string, text: string): string =>
+  /_(time|at)$/.test(name) && /^\d{10}$/.test(text)
+    ? dateTime(Number(text))
+    : /^\d{5,15}$/.test(text)
+      ? grouped(Number(text))
+      : text.replace(/,(?=\S)/g, ', ');
 
 /** What a call was made with, where nothing is kept of what it changed. */
 export function detailText(detail: string): string {
@@ -71,7 +80,7 @@ export function detailText(detail: string): string {
     .filter(([name, value]) => !unsaid.has(name) && value !== '***' && value !== null && value !== false)
     .map(([name, value]) => [name, String(value)] as const)
     .filter(([, text]) => !['', '0', '{}', '[]'].includes(text))
-    .map(([name, text]) => `${name}: ${text}`)
+    .map(([name, text]) => `${name}: ${readable(name, text)}`)
     .join(' · ');
 }
 

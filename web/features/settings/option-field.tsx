@@ -58,7 +58,7 @@ export const OptionField = memo(function OptionField(props: OptionFieldProps) {
 
   return (
     <div
-      className={`relative min-w-0 ${width} ${onLine ? onLines : ''} ${mark || props.draft ? '[&_label]:pr-28' : ''}`}
+      className={`relative min-w-0 ${width} ${onLine ? onLines : ''} ${mark || props.draft ? '[&>div>label]:pr-28' : ''}`}
     >
       {isSwitch(option) ? <SwitchField {...fieldProps} /> : <TypedField {...fieldProps} />}
       {props.showKey ? (
