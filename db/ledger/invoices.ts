@@ -1,6 +1,6 @@
 /** Facts about invoices that `gateway ledger verify` asks for, on either engine. */
 
-/** In the order in which each hash follows from the one before. */
+/** Selects invoices in the order in which each hash follows from the one before. */
 export const invoiceRows = 'SELECT kind, year, number, name, document, hash FROM invoices ORDER BY kind, year, number';
 
 export const wrongOrders = `SELECT 'order ' || trade_no || ': ' || count(*) || ' invoices' AS words FROM invoices

@@ -32,7 +32,7 @@ const inFailedTransaction = '25P02';
 const localOnly = /wait(ing)? for synchronous replication|committed locally/i;
 
 export interface LineOptions {
-  /** As the server lists it. */
+  /** The name as the server lists it. */
   readonly name?: string;
   /** Whether the session is this connection's alone: then the server parses and plans each statement once. */
   readonly isOwn?: () => boolean;

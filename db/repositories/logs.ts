@@ -35,7 +35,7 @@ export interface LogSum {
 interface LogTotals {
   readonly quota: number;
   readonly requests: number;
-  /** Those that ended without their whole answer. */
+  /** Requests that ended without their whole answer. */
   readonly errors: number;
   readonly tokens: number;
 }

@@ -34,7 +34,7 @@ export interface TokenFilter {
   readonly keyword?: string | undefined;
   /** The key of a token, also the one before its last rotation. */
   readonly keyHmac?: string | undefined;
-  /** As its owner sees it at a moment in epoch seconds: one that has expired or is used up is not enabled. */
+  /** The state that the owner sees at a moment in epoch seconds: a key that has expired or is used up is not enabled. */
   readonly state?: { readonly status: number; readonly at: number } | undefined;
 }
 

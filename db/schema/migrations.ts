@@ -48,11 +48,11 @@ const trafficCountersAt7 = [
   ...Array.from({ length: 23 }, (_, at) => `first_${at}`),
 ];
 
-/** From which on single keys of a channel are switched off. */
+/** Since this migration single keys of a channel can be switched off. */
 export const keysOff = '0013-keys-off';
-/** From which on names stand for chains. */
+/** Since this migration names can stand for chains. */
 export const virtualModels = '0015-virtual-models';
-/** From which on keys are bound to channels. */
+/** Since this migration keys can be bound to channels. */
 export const keyChannels = '0025-routes';
 
 /** For both engines, newest last. Names begin with 0007 or more. */
@@ -436,7 +436,7 @@ const followOnPostgres: Types['follow'] = (table, columns) => [
 const sharedFor = (types: Types): readonly Migration[] =>
   shared.map((one) => ({ ...one, statements: one.statements(types) }));
 
-/** From which on nodes lease of budgets. */
+/** Since this migration nodes lease parts of budgets. */
 export const budgetLeases = '0022-leases';
 /** Labels of keys, budgets of labels and end users, and what a single request may take. */
 const limits = '0023-limits';

@@ -264,7 +264,7 @@ export const tables = {
   channel_unsupported: table(
     {
       channel_id: int,
-      /** As the upstream calls it. */
+      /** The model as the upstream calls it. */
       model: text,
       /** `openai-chat:temperature`, `openai-responses:reasoning.effort=xhigh`. */
       member: text,

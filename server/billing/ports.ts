@@ -5,7 +5,7 @@ import type { Period } from '../contract/period.ts';
 import type { LedgerCommand, LedgerResult, LogEntry, MoneyEvent } from './ledger/commands.ts';
 
 export interface Outcome {
-  /** In the order of the commands. */
+  /** The results in the order of the commands. */
   readonly results: readonly LedgerResult[];
   /** To publish after the commit. */
   readonly events: readonly MoneyEvent[];
@@ -168,7 +168,7 @@ export interface Grant {
 }
 
 export interface MoveOutcome {
-  /** In the order of the acquisitions. */
+  /** The grants in the order of the acquisitions. */
   readonly grants: readonly Grant[];
 }
 

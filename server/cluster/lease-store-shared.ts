@@ -15,7 +15,7 @@ export interface SlotsUpdate {
   readonly owners: readonly number[];
   /** They were known before, so they have been changed. */
   readonly changed: boolean;
-  /** Those that were made or changed; absent = none was. */
+  /** The budgets that were made or changed; absent = none was. */
   readonly budgets?: readonly BudgetUpdate[];
   readonly chunks: readonly SharedArrayBuffer[];
 }

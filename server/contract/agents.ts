@@ -65,7 +65,7 @@ interface Setup {
 export interface Agent {
   readonly name: string;
   readonly label: string;
-  /** As it is called in a shell. */
+  /** The program as it is called in a shell. */
   readonly program: string;
   /** Package of the npm registry; absent = it comes otherwise. */
   readonly package?: string;

@@ -57,7 +57,7 @@ export interface BudgetSnapshot {
 export interface DefaultBudget {
   readonly window: BudgetWindow;
   readonly unit: BudgetUnit;
-  /** As it was written: of money also `5usd`. */
+  /** The amount as it was written: of money also `5usd`. */
   readonly amount: string;
   readonly zone: string;
 }

@@ -43,7 +43,7 @@ export const cacheMissText = ({ by, at }: CacheMiss, language: Language): string
 export interface LoggedDiagnosis {
   /** `tools_changed`, `not_found`, `unavailable` and their likes. */
   readonly reason: string;
-  /** By its estimate; null = it named none. */
+  /** Tokens by the provider's estimate; null = it named none. */
   readonly tokens: number | null;
   /** The site asked, and not the client. */
   readonly asked: boolean;

@@ -12,7 +12,7 @@
  */
 import { Role } from './enum.ts';
 
-/** In the playground nobody has a key. @param role as in `Role`. */
+/** The playground uses no key. @param role as in `Role`. */
 export const isOwnTraffic = ({
   tokenId,
   userId,

@@ -97,7 +97,7 @@ export interface TokenSnapshot {
   readonly channels?: string | undefined;
   /** null = none is set. */
   readonly limits: TokenLimits | null;
-  /** As the ledger counted them when the row was read. */
+  /** What the ledger had counted in both periods when the row was read. */
   readonly periods: { readonly day: PeriodUse; readonly month: PeriodUse };
 }
 
@@ -222,7 +222,7 @@ export interface SnapshotDelta {
   readonly unsupported?: readonly UnsupportedOfChannel[];
   /** All of them, where one has changed; absent = as before. */
   readonly virtualModels?: readonly VirtualModel[];
-  /** Those that have changed; absent = as before. */
+  /** The budgets that have changed; absent = as before. */
   readonly budgets?: readonly BudgetSnapshot[];
   /** Those that are gone. */
   readonly budgetsGone?: readonly number[];

@@ -14,7 +14,7 @@ export const maxUnsupported = 2000;
 /** One that holds for every request. */
 export interface UnsupportedMember {
   readonly channelId: number;
-  /** As the upstream calls it. */
+  /** The model as the upstream calls it. */
   readonly model: string;
   /** `openai-chat:temperature`, `openai-responses:reasoning.effort=xhigh`. */
   readonly member: string;

@@ -58,7 +58,7 @@ export interface Citation {
   readonly start: number | null;
   readonly end: number | null;
   readonly dialect: ProtocolId;
-  /** As the upstream wrote it. */
+  /** What the upstream wrote. */
   readonly raw: unknown;
 }
 

@@ -249,7 +249,7 @@ export interface CacheRules {
 }
 
 export interface ProtocolDefinition {
-  /** As its makers call it. */
+  /** The name that the dialect's makers give it. */
   readonly label: string;
   readonly routes: readonly DialectRoute[];
   /** Other exact paths it answers, read with GET. */

@@ -15,7 +15,7 @@ export type KeyKind = 'parts' | 'secret';
 export interface Serving {
   /** chat, embeddings, images … */
   readonly operation: string;
-  /** As the upstream calls it. */
+  /** The model as the upstream calls it. */
   readonly model: string;
   readonly keyKind: KeyKind;
 }

@@ -10,7 +10,7 @@ import { prepare } from './upstream/prepare.ts';
 
 export interface PreviewOrder extends PreviewedRequest {
   readonly channelId: number;
-  /** As the target is called that a virtual model leads to; '' = as the request says. */
+  /** The name of the target to which a virtual model leads; '' = as the request says. */
   readonly model: string;
 }
 

@@ -60,7 +60,7 @@ const isRefusal = (reached: unknown): reached is Refusal =>
 /** What is known of a request when it arrives. */
 export interface IncomingRequest {
   readonly request: Request;
-  /** As it is meant. */
+  /** The path without what clients get wrong about it. */
   readonly path: string;
   /** null = the operator's own test. */
   readonly peer: Peer | null;

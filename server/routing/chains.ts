@@ -156,7 +156,7 @@ export interface RequestFacts {
   readonly promptTokens: number;
   readonly images: boolean;
   readonly thinking: boolean;
-  /** As its agent says; null = it says nothing. */
+  /** The class of the request that its agent states; null = none. */
   readonly requestClass: RequestClass | null;
   readonly agentType: string | null;
 }

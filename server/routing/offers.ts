@@ -210,7 +210,7 @@ export function requestsThinking(body: Members): boolean {
 /** Where a chat is sent. */
 export interface ChatTarget {
   readonly channel: ChannelSnapshot;
-  /** As the client calls it. */
+  /** The model as the client calls it. */
   readonly model: string;
   readonly options: RuleOptions;
   readonly upstreamModel: string;
@@ -531,7 +531,7 @@ const sharing = { namesShares: true } as const;
 
 /** The combined offer of all channels that may serve a model: a reservation must cover whichever of them is tried. */
 export class Offers {
-  /** Those that differ in what they cost. */
+  /** The kinds that differ in what they cost. */
   readonly kinds: readonly Offer[];
   /** The widest of their models'. */
   readonly limits: ModelLimits;

@@ -31,7 +31,7 @@ export interface CallRequest {
   readonly operation: string;
   readonly protocol: ProtocolId;
   readonly stream: boolean;
-  /** As the client calls it. */
+  /** The model as the client calls it. */
   readonly model: string;
   /** From the console's playground. */
   readonly session: boolean;

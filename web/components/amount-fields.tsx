@@ -13,7 +13,7 @@ import { Field } from './form.tsx';
 interface AmountFieldProps {
   readonly label: string;
   readonly help?: string | undefined;
-  /** As it is typed. */
+  /** The value as it is typed. */
   readonly value: string;
   readonly onChange: (value: string) => void;
   /** What an empty field means, shown in it; absent = it must be filled. */

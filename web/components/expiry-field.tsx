@@ -22,7 +22,7 @@ const issues = {
 } as const;
 
 export interface ExpiryFieldProps {
-  /** As it is typed; empty = never. */
+  /** The value as it is typed; empty = never. */
   readonly value: string;
   /** What the form was opened with, in epoch seconds; 0 or less = never. */
   readonly stored: number;

@@ -235,7 +235,7 @@ export function decideBatch(
   };
 }
 
-/** In the windows that it counts in, whichever its node took them for. */
+/** The command with the windows in which its costs count, whichever its node took them for. */
 const inWindows = (command: Settle, budgets: BudgetParts, known: Known): Settle => ({
   ...command,
   budgets: budgets.map((part, at) => {

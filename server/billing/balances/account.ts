@@ -92,7 +92,7 @@ export interface BudgetsSpent {
   /** Slots of those who held. */
   readonly slots: readonly number[];
   readonly held: BudgetNeed;
-  /** Those who have budgets now: one may have been made, or changed, while it ran. */
+  /** The holders who have budgets now: a budget may have been made or changed while the request ran. */
   readonly holders: readonly BudgetedHolder[] | null;
   readonly requests: number;
   readonly tokens: number;
@@ -113,7 +113,7 @@ const defaults: ReserveOptions = {};
 const userLine: LineCells = { first: UserSlot.lineFirst, waits: UserSlot.lineWaits };
 const keyLine: LineCells = { first: KeySlot.lineFirst, waits: KeySlot.lineWaits };
 const noCells = new Float64Array(slotCells);
-/** Those that settlements change. */
+/** Cells of a user that settlements change. */
 const userMoney = UserSlot.maxCost + 1;
 const keyMoney = KeySlot.budgetHeld + 1 - KeySlot.used;
 

@@ -54,7 +54,7 @@ export interface HolderShortage {
   readonly window: CountedWindow;
   readonly unit: BudgetUnit;
   readonly remain: number;
-  /** In the unit. */
+  /** How much is needed, in the budget's unit. */
   readonly need: number;
   /** Until the window ends, and when that is (epoch seconds); null = never. */
   readonly seconds: number | null;
@@ -76,7 +76,7 @@ export const leasedCell = (window: number, unit: number): number =>
 /** A budget that a request needs more of than this machine has leased. */
 export interface BudgetLack {
   readonly id: number;
-  /** In its unit. */
+  /** How much is needed, in the budget's unit. */
   readonly need: number;
   readonly unit: number;
   /** What can be held of it here. A hint without the lock. */

@@ -23,7 +23,7 @@ const filter = z.object({
   id: z.int(),
   place: z.string(),
   name: z.string(),
-  /** As it stands in the address of the page. */
+  /** The query as it stands in the address of the page. */
   query: z.string(),
 });
 

@@ -39,7 +39,7 @@ const keyShape = z.object({
 });
 
 const unsupportedShape = z.object({
-  /** As the upstream calls it. */
+  /** The model as the upstream calls it. */
   model: z.string(),
   /** `openai-chat:temperature`, `openai-responses:reasoning.effort=xhigh`. */
   member: z.string(),

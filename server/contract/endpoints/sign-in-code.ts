@@ -14,7 +14,7 @@ export const signInCodeEndpoints = [
     output: z.object({
       client: z.string(),
       name: z.string(),
-      /** As the machine names itself. */
+      /** The name that the machine gives itself. */
       host: z.string(),
       address: z.string(),
       /** Epoch seconds. */
@@ -36,7 +36,7 @@ export const signInCodeEndpoints = [
     method: 'POST',
     path: '/api/device/authorize',
     access: 'user',
-    /** As the program sent them with the browser (RFC 6749, RFC 7636). */
+    /** The parameters that the program sent with the browser (RFC 6749, RFC 7636). */
     input: z.object({
       client_id: z.string(),
       redirect_uri: z.string(),

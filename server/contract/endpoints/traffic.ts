@@ -104,7 +104,7 @@ export const trafficEndpoints = [
     access: 'admin',
     input: z.object({}),
     output: z.object({
-      /** That the figures are about: 60, or fewer where there is very much. */
+      /** Seconds that the figures are about: 60, or fewer where there is very much. */
       seconds: z.int(),
       refused: z.int(),
       total: z.object(recent),

@@ -77,7 +77,7 @@ export function createKeyCalls({ database, repository, find, vault, health, tryO
     return channelKeys(row, vault).map((key) => keyView(key, states.get(key.name) ?? states.get('')));
   };
   return {
-    /** In the order of the channel's list. @throws AppError not_found */
+    /** The keys in the order of the channel's list. @throws AppError not_found */
     keys: async (id: number): Promise<KeyView[]> => viewsOf(await find(id)),
     /** @param ref name or hint. @throws AppError not_found, name_ambiguous, channel_last_key, channel_key_node */
     async switchKey(

@@ -25,7 +25,7 @@ export interface RouteCaller {
   readonly userGroup: string;
   /** null = every model. */
   readonly models: readonly string[] | null;
-  /** That the key is bound to; null = every channel of its groups. */
+  /** The channels that the key is bound to; null = every channel of its groups. */
   readonly channels: readonly number[] | null;
 }
 
@@ -35,7 +35,7 @@ export interface RoutesDeps {
   readonly callerOfToken: (name: string, userId: number) => Promise<RouteCaller>;
   readonly chains: ChainExplanation;
   readonly unsupported: Pick<UnsupportedMembersService, 'holding'>;
-  /** As the operator set them. */
+  /** The weights as the operator set them. */
   readonly weights: () => WeightOptions;
   /** Asks the relay; null where no server runs. */
   readonly statusOf: ((ids: readonly number[], model: string | null) => Promise<readonly ChannelHealthStatus[]>) | null;

@@ -69,7 +69,7 @@ export interface PreviewedCall {
   /** null = it has none. */
   readonly body: string | null;
   readonly upstreamModel: string;
-  /** In which it is written. */
+  /** The dialect in which it is written. */
   readonly dialect: string;
   /** It is not in the client's dialect. */
   readonly translated: boolean;

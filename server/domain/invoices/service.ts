@@ -115,7 +115,7 @@ export function createInvoices(deps: {
     },
     /** Whose it is. @throws AppError not_found */
     ownerOf: async (number: string): Promise<number> => (await stored(number)).user_id,
-    /** As it was made. @throws AppError not_found */
+    /** The invoice as it was made. @throws AppError not_found */
     get: async (number: string): Promise<Invoice> => JSON.parse((await stored(number)).document) as Invoice,
     /** @param page 1-based. */
     async page(filter: InvoiceFilter, page: number, size: number) {

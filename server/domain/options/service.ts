@@ -121,7 +121,7 @@ export async function createOptions(deps: {
     get: <K extends OptionKey>(key: K): OptionValue<K> => optionValue(stored, key),
     /** Stored text, or the default where nothing valid is stored. */
     text: (key: OptionKey): string => optionText(stored, key),
-    /** As it is stored; null = nothing is. */
+    /** The value as it is stored; null = nothing is. */
     stored: (key: OptionKey): string | null => stored.get(key) ?? null,
     fallback: (key: OptionKey): string => optionRow(key).fallback,
     /** Epoch milliseconds. */

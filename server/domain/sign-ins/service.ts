@@ -72,7 +72,7 @@ export interface SignedInProgram {
   readonly id: number;
   readonly name: string;
   readonly client: string;
-  /** As the machine named itself; '' = it did not. */
+  /** The name that the machine gave itself; '' = it gave none. */
   readonly host: string;
   readonly address: string;
   /** Epoch seconds. */

@@ -23,7 +23,7 @@ export interface RecentFigures {
 }
 
 export interface Recent {
-  /** That the figures are about. */
+  /** Seconds that the figures are about. */
   readonly seconds: number;
   readonly refused: number;
   readonly total: RecentFigures;

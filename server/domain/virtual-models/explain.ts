@@ -27,7 +27,7 @@ export interface ThoughtRequest extends RequestFacts {
   readonly userGroup: string;
   /** Models of the key's list; null = all. */
   readonly models: readonly string[] | null;
-  /** That the key is bound to; null = all. */
+  /** The channels that the key is bound to; null = all. */
   readonly channels: readonly number[] | null;
   /** How each target fails. */
   readonly failure: TargetFailure;

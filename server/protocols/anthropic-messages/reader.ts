@@ -33,7 +33,7 @@ export const markers = new Markers([{ word: 'message_' }, { word: '"error"' }, {
 
 interface Block {
   readonly kind: 'text' | 'reasoning' | 'tool-call' | 'other';
-  /** As the block began. */
+  /** The block as it began. */
   readonly raw: Record<string, unknown>;
   citations: Citation[];
   signature: string | null;

@@ -26,7 +26,7 @@ class OperationReader implements StreamReader {
   /** The event that ends it came. */
   private isComplete = false;
   private usage: Usage | null = null;
-  /** As the operation answers in one piece. */
+  /** The pictures, as the operation writes them in an answer of one piece. */
   private readonly pictures: Item[] = [];
   /** The latest state of a picture that is not finished. */
   private draft: Item | null = null;

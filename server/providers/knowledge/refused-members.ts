@@ -19,13 +19,13 @@ export interface SentRequest {
   readonly body: Members;
   /** Names in the header `anthropic-beta`. */
   readonly betas: readonly string[];
-  /** As the upstream calls it. */
+  /** The model as the upstream calls it. */
   readonly model: string;
 }
 
 export interface RefusedMembers {
   readonly members: readonly Removable[];
-  /** As the upstream wrote them. */
+  /** The names as the upstream wrote them. */
   readonly names: readonly string[];
   /** The words blame nothing else of this one request, so that it may be true of others. */
   readonly concernsAll: boolean;

@@ -18,7 +18,7 @@ import type { ParsedRequest } from '../intake/parsed-request.ts';
 /** A turn that was answered, with reported usage. */
 export interface WatchedTurn {
   readonly userId: number;
-  /** As its client names it, within the length of names. */
+  /** The conversation as its client names it, within the length of names. */
   readonly conversation: string;
   readonly parsed: Pick<ParsedRequest, 'protocol' | 'operation' | 'body' | 'json'>;
   readonly channel: ChannelSnapshot;

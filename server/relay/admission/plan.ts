@@ -229,7 +229,7 @@ function pinnedChannel(state: RelayState, id: number, test: boolean, bound: stri
 
 /** After `plan`: where it may go, in order, and what it may cost. */
 export interface Plan {
-  /** In the order they are tried. */
+  /** The candidates in the order they are tried. */
   readonly candidates: Candidates<ChannelSnapshot>;
   /** Their compiled configuration. */
   readonly route: RoutePlan;

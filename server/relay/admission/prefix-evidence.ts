@@ -6,7 +6,7 @@
 
 /** One block of a message, or whatever else a provider hashes one after another. */
 export interface PromptPart {
-  /** As it is sent, without the marks of a cache: they move from turn to turn, and no provider hashes them. */
+  /** The text as it is sent, without the marks of a cache: they move from turn to turn, and no provider hashes them. */
   readonly text: string;
   /** Tokens at most. */
   readonly most: number;

@@ -192,7 +192,7 @@ export class Reservation {
   private settled: number | null = null;
   /** Bytes of the upstream's response; 0 = they were not counted. */
   private receivedBytes = 0;
-  /** As the upstream names its model and the request; null = it does not. */
+  /** The upstream's names of the model that answered and of the request; null = it gives none. */
   private answeredModel: string | null = null;
   private upstreamRequestId: string | null = null;
   private finished: Promise<void> | null = null;
@@ -237,7 +237,7 @@ export class Reservation {
     this.epoch = core.balances.money.nodeLease?.epoch() ?? 0;
   }
 
-  /** In the group whose prices hold. */
+  /** The caller in the group whose prices hold. */
   get principal(): Principal {
     return this.currentPrincipal;
   }

@@ -14,7 +14,7 @@ export interface TargetAdmissionCore {
 export class TargetAdmission implements Admission {
   /** Of the current target; null = it is in the key's group, or in one without limits. */
   private principal: Principal | null = null;
-  /** In the target's group. */
+  /** The admission in the target's group. */
   private target: Admission = unlimited;
   /** The whole site has counted it there. */
   private visit: SiteVisit | null = null;

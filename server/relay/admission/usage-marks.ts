@@ -12,7 +12,7 @@ const ownInstructions = 8192;
 export interface Circumstances {
   readonly parsed: ParsedRequest;
   readonly estimate: Estimate;
-  /** In the upstream's word; '' = no upstream served it. */
+  /** The upstream's name of the model; '' = no upstream served the request. */
   readonly upstreamModel: string;
   /** Bytes of the answer; 0 = they were not counted. */
   readonly received: number;

@@ -56,7 +56,7 @@ export class Pairs {
     return this.first === none ? undefined : this.ids[this.first];
   }
 
-  /** In the order in which they failed, as they are now. */
+  /** Ids of the pairs in the order in which they failed. */
   order(): Float64Array {
     const ids = new Float64Array(this.size);
     for (let row = this.first, at = 0; row !== none; row = this.next[row] ?? none) ids[at++] = this.ids[row] ?? 0;

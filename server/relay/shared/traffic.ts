@@ -41,7 +41,7 @@ export interface EndedTraffic {
   readonly firstByteMs: number | null;
   /** Epoch milliseconds. */
   readonly endedMs: number;
-  /** In the upstream's word. */
+  /** The model's name as it was sent. */
   readonly sentModel: string;
   /** The other model that the upstream says it answered with; null = it is the same, or the upstream does not say. */
   readonly otherModel: string | null;

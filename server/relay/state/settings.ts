@@ -31,7 +31,7 @@ export interface RelaySettings extends OperatorSettings {
   readonly priceTables: PriceTables;
   readonly groupRatios: ReadonlyMap<string, number>;
   readonly usableGroups: ReadonlySet<string>;
-  /** Those that a key tries that leaves them to the site, in order. */
+  /** The groups that a key tries in order when it leaves them to the site. */
   readonly autoGroups: readonly string[];
   /** Factor of a group's prices for users of another. */
   readonly ratioOf: (userGroup: string, group: string) => number;

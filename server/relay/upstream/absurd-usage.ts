@@ -9,7 +9,7 @@ type Path = readonly (string | number)[];
 /** Where dialects state what an answer used: in itself, or in what an event carries. */
 const carriers = ['message', 'response', 'delta', 'x_groq'] as const;
 const containers = ['usage', 'usageMetadata', 'meta'] as const;
-/** Those that stand in the answer itself. */
+/** Counts that stand in the answer itself. */
 const bareCounts = ['prompt_eval_count', 'eval_count'] as const;
 /** Others beside them, such as prices and times, are no counts. */
 const countName = /(?:tokens?|count|units|requests)$/i;

@@ -22,7 +22,7 @@ export abstract class FrameRelay {
   billed = false;
   error: UpstreamError | null = null;
   responseId: string | null = null;
-  /** As the upstream names it. */
+  /** The answered model as the upstream names it. */
   answeredModel: string | null = null;
   /** Why the upstream says that its cache was missed. */
   diagnosis: CacheDiagnosis | null = null;

@@ -47,7 +47,7 @@ export interface Prepared {
   readonly keyIndex: number;
   readonly key: string;
   readonly upstreamModel: string;
-  /** In which it was written. */
+  /** The dialect in which it was written. */
   readonly dialect: ProtocolId;
   readonly translated: boolean;
   /** Rules of that model. */
@@ -286,7 +286,7 @@ function removedEdits({ parsed, removed, dropped }: Asking, edits: Edits): Edits
 
 interface Sent {
   readonly body: UpstreamCall['body'];
-  /** As the rules for bodies left it, in the upstream's dialect; null = there is none, or nobody reads it. */
+  /** The body as the rules for bodies left it, in the upstream's dialect; null = there is none, or nobody reads it. */
   readonly members: Members | null;
   readonly modifiers: SentModifiers;
   readonly headers?: Readonly<Record<string, string>>;

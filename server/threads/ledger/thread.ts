@@ -70,7 +70,7 @@ export async function startLedger(order: {
   readonly nativeBinding: string | undefined;
   /** Another server ends its requests still. */
   readonly follows: boolean;
-  /** Among others; null = it has the database for itself. */
+  /** What makes it one node among others; null = it has the database for itself. */
   readonly node: NodeOrder | null;
   readonly onMigration?: ((step: MigrationStep) => void) | undefined;
   /** One line for the operator's log. */

@@ -145,7 +145,7 @@ interface PendingBill {
   /** null = nothing was delivered. */
   readonly amount: number | null;
   readonly usage: Usage;
-  /** By which the amount can be recomputed. */
+  /** Prices by which the amount can be recomputed. */
   readonly prices: Prices | null;
   /** Part of a unit that its thread charged with it; absent = none. */
   readonly carried?: number;

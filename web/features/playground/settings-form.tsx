@@ -52,7 +52,7 @@ function usePrice(model: string): string {
 
 interface ModelFieldProps {
   readonly label: string;
-  /** As it is chosen; '' = the usual one. */
+  /** The value as it is chosen; '' = the usual one. */
   readonly value: string;
   readonly name: string;
   readonly known: readonly string[];

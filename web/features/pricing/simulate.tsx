@@ -41,7 +41,7 @@ export function byPercent(models: readonly AdminModel[], percent: number): Price
 }
 
 export interface SimulateProps {
-  /** Those in sight. */
+  /** The models in sight. */
   readonly models: readonly AdminModel[];
   readonly onApply: (prices: Prices) => void;
   readonly onClose: () => void;

@@ -11,9 +11,9 @@ import { attempt } from '../../lib/attempt.ts';
 type Refresh = () => Promise<unknown>;
 
 export interface TokenBulkProps {
-  /** Those in sight. */
+  /** The rows in sight. */
   readonly rows: readonly Token[];
-  /** Those that are chosen, in sight or not. */
+  /** The tokens that are chosen, in sight or not. */
   readonly tokens: readonly Token[];
   /** Chooses every row that matches, also on other pages; null = all of them are in sight. */
   readonly onAll: (() => Promise<unknown>) | null;

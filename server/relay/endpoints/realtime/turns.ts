@@ -67,7 +67,7 @@ export class Turns {
   #reported = 0;
   /** Answers asked for that did not begin yet: what each may cost. */
   #asked: Usage[] = [];
-  /** Those that an error may have been about. */
+  /** Usage of turns that an error may have been about. */
   #doubtful: Usage[] = [];
   #reading = emptyReading();
   /** Seconds in the upstream's buffer, and of the last speech that it detected there. */

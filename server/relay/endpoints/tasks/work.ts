@@ -56,7 +56,7 @@ interface Drawn {
   readonly action: string;
   readonly model: string;
   readonly body: Readonly<Record<string, unknown>>;
-  /** As the path names it. */
+  /** The mode as the path names it. */
   readonly mode: string;
 }
 
