@@ -158,7 +158,15 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
     expect(headers.get('cache-control')).toBe('no-store');
   },
   '000.7.2': async () =>
-    expect(await on.ask('GET', '/api/user/self')).toEqual({ success: true, message: '', data: expect.anything() }),
+    expect([
+      await on.ask('GET', '/api/user/self'),
+      await on.ask('GET', '/api/user/999999'),
+      await on.ask('POST', '/api/user/login', { username: 'plain', password: 'wrong-one' }, {}),
+    ]).toEqual([
+      { success: true, message: '', data: expect.anything() },
+      expect.objectContaining({ success: false, message: expect.stringMatching(/\p{Script=Han}/u) }),
+      expect.objectContaining({ success: false, message: expect.stringMatching(/\p{Script=Han}/u) }),
+    ]),
   '000.7.4': async () => {
     const first = (await on.works('GET', '/api/user/?p=0&page_size=2')) as { items: object[] };
     expect(first).toMatchObject({ page: 1, total: expect.any(Number) });
@@ -241,7 +249,10 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
     expect(await self({ authorization: token, 'new-api-user': String(id) })).toMatchObject({ id });
   },
   '000.7.24': async () => expect(await on.works('GET', '/api/user/aff')).toMatch(/^\w+$/),
-  '000.7.25': async () => expect(await on.list('/api/user/models')).toEqual(expect.any(Array)),
+  '000.7.25': async () => {
+    await on.works('POST', '/api/channel/', { name: 'named', key: 'k', models: 'model-a,model-b' });
+    expect(await on.list('/api/user/models', on.plain.headers)).toEqual(['model-a', 'model-b']);
+  },
   '000.7.26': async () =>
     expect(await on.ask('POST', '/api/user/aff_transfer', { quota: 500_000 }, on.plain.headers)).toMatchObject({
       success: false,
