@@ -353,7 +353,8 @@ const untranslated = new Set(
       ...(optionRow(one).kind.choices ?? []),
     ]),
     ...allProviders.flatMap(({ label, other }) => [label.en, label.en.slice(0, 1), other?.label.en ?? '']),
-    ...endpoints.flatMap(({ id, summary }) => [summary.en, id.split('.')[0] ?? '']),
+    // The audit trail has the call itself in a tooltip, behind its words.
+    ...endpoints.flatMap(({ id, summary }) => [summary.en, id, id.split('.')[0] ?? '']),
     // The groups of calls in the page of the API.
     ...Object.values(tagTitles).map(({ en }) => en),
   ].map((text) => text.trim()),
