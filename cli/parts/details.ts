@@ -60,9 +60,7 @@ export function reading(name: string, value: unknown, { language, money, grouped
 export function readable(value: object, reader: Reader): string[] {
   const rows = Object.entries(value).flatMap(([name, item]) => {
     const text = reading(name, item, reader);
-    return text === ''
-      ? []
-      : [[textIn({ zh: chineseName(name), en: name }, reader.language), safeLine(text)] as const];
+    return text === '' ? [] : [[textIn({ zh: chineseName(name), en: name }, reader.language), safeLine(text)] as const];
   });
   const cells = Math.max(22, ...rows.map(([name]) => Bun.stringWidth(name)));
   return rows.map(([name, text]) => `${name}${' '.repeat(cells - Bun.stringWidth(name))} ${text}`);

@@ -22,10 +22,10 @@ type Item = { readonly row: Log } | { readonly filter: string; readonly found: n
 /** Rows tell the time of the day: where the day changes it stands between them, and above them where it is not today. */
 function withDays(items: readonly Item[], now: number): readonly (Item | { readonly day: string })[] {
   let known = dayOf(now);
-  return items.flatMap((item) => {
-    if (!('row' in item)) return item;
+  return items.flatMap((item): readonly (Item | { readonly day: string })[] => {
+    if (!('row' in item)) return [item];
     const day = dayOf(item.row.created_at * 1000);
-    if (day === known) return item;
+    if (day === known) return [item];
     known = day;
     return [{ day }, item];
   });

@@ -12,8 +12,8 @@ import {
 import type { TrafficAnswer } from '../../server/domain/traffic/service.ts';
 import { type ChannelHealth, failingRun } from '../../server/domain/traffic/states.ts';
 import type { Actor } from '../../server/http/call.ts';
-import { periodOf, queryOf } from '../../web/lib/traffic.ts';
 import { rangeIn } from '../../web/lib/range.ts';
+import { periodOf, queryOf } from '../../web/lib/traffic.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 

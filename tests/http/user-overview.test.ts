@@ -8,7 +8,7 @@ interface Overview {
   readonly last_seen_time: number;
   readonly last_ip: string;
   readonly last_login_time: number;
-  readonly audit: readonly { readonly action: string; readonly actor: string }[] | null;
+  readonly audit: readonly { readonly action: string; readonly action_label: string; readonly actor: string }[] | null;
 }
 
 let api: ApiFixture;
@@ -77,6 +77,7 @@ test('the super administrator sees what was done to the account, newest first, a
     ['user.manage', 'admin'],
     ['user.manage', 'root'],
   ]);
+  expect(audit?.[0]?.action_label).toBe('管理用户');
 });
 
 test('a user sees no overview, an administrator none of those above', async () => {

@@ -86,7 +86,8 @@ async function open(first: string) {
   );
   return { page, last: () => JSON.parse(typed.at(-1) ?? 'null') as unknown };
 }
-const word = (key: string, more: object = {}): string => i18next.t(`settings.rule.${key as 'add'}`, more);
+const word = (key: string, more: Readonly<Record<string, string | number>> = {}): string =>
+  i18next.t(`settings.rule.${key as 'add'}`, more);
 
 test('a rule is added, filled in, and taken away; the others stay', async () => {
   const { page, last } = await open(JSON.stringify(stored));

@@ -11,8 +11,8 @@ import {
 import { curlOf } from '../../web/features/logs/curl.ts';
 import { type PriceList, rowsFor } from '../../web/features/pricing/price-rows.ts';
 import {
-  completionOf,
   completionFor,
+  completionOf,
   followsFamily,
   inputPrice,
   type MapTexts,

@@ -83,7 +83,7 @@ export function createAudit(deps: { readonly database: Database; readonly now: (
       return { items: rows.map(view), page, page_size: size, total };
     },
     /** What was done to one thing, newest first. @param actions what the endpoint's id begins with: `user.` */
-    ofTarget: async (actions: string, target: string, limit: number): Promise<AuditView[]> =>
+    ofTarget: async (actions: string, target: string, limit: number): Promise<AuditRecord[]> =>
       (await repository.ofTarget(actions, target, limit)).map(view),
     /** Walks the whole chain. @returns rows read, and the id of the first that does not follow from the one before; null = none. */
     async verify(): Promise<{ readonly checked: number; readonly broken: number | null }> {

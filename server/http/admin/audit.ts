@@ -15,7 +15,7 @@ import type { HandlersOf } from './handlers-of.ts';
 const pageSize = (size: number | undefined): number => Math.min(100, size === undefined || size <= 0 ? 10 : size);
 
 /** With what was done in the reader's words. */
-function labelled(record: AuditRecord, language: Language): AuditView {
+export function labelled(record: AuditRecord, language: Language): AuditView {
   const row = endpointById(record.action);
   return { ...record, action_label: row === undefined ? record.action : textIn(row.summary, language) };
 }

@@ -3,6 +3,7 @@ import { Role } from '../../contract/enum.ts';
 import { lowBalance } from '../../domain/notifications/quota-alerts.ts';
 import { keyHint } from '../../domain/secrets/vault.ts';
 import { attemptSourceOf, selfOf } from './attempt-limit.ts';
+import { labelled } from './audit.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { firstPage, pageSize } from './page.ts';
 
@@ -59,7 +60,7 @@ export const userHandlers: HandlersOf<
   },
   'user.manage': ({ services, actor, input }) => services.userManagement.manage(actor, input.id, input.action),
   'user.get': ({ services, actor, input }) => services.userManagement.get(actor, input.id ?? 0),
-  'user.overview': async ({ services, actor, input: { id } }) => {
+  'user.overview': async ({ services, actor, input: { id }, meta }) => {
     const user = await services.userManagement.get(actor, id);
     const { items } = await services.tokens.list(id, 0, maxKeys);
     const keys = items.map((token) => ({ ...token, key: keyHint(token.key) }));
@@ -69,6 +70,10 @@ export const userHandlers: HandlersOf<
       ...keys.map(({ accessed_time: at, last_ip: ip }) => ({ at, ip })),
     ];
     const last = uses.reduce((newest, one) => (one.at > newest.at ? one : newest), { at: 0, ip: '' });
+    const audit = async () => {
+      const records = await services.audit.ofTarget('user.', String(id), maxAuditRows);
+      return records.map((record) => labelled(record, meta.language));
+    };
     const isRoot = actor.via === 'local' || actor.role >= Role.root;
     return {
       user,
@@ -77,7 +82,7 @@ export const userHandlers: HandlersOf<
       last_ip: last.ip,
       last_login_time: Math.max(0, ...sessions.map(({ created_time: at }) => at)),
       low_balance_below: lowBalance(user.setting, services.options),
-      audit: isRoot ? await services.audit.ofTarget('user.', String(id), maxAuditRows) : null,
+      audit: isRoot ? await audit() : null,
     };
   },
   'user.delete': ({ services, actor, input }) => services.userManagement.remove(actor, input.id),

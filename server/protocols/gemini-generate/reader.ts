@@ -158,7 +158,10 @@ class GeminiAnswerReader implements AnswerReader {
     const signature = text(part.thoughtSignature) ?? text(part.thought_signature);
     const call = record(part.functionCall);
     const content = text(part.text);
-    if (call !== null) return this.takeCall(call, signature, events);
+    if (call !== null) {
+      this.takeCall(call, signature, events);
+      return;
+    }
     if (content !== null) this.emit(part.thought === true ? 'reasoning' : 'text', content, events);
     if (signature !== null) this.seal(signature, events);
     const media = mediaOf(part);

@@ -10,7 +10,7 @@ class OllamaWriter implements StreamWriter {
   private called = 0;
   private usage: Usage | null = null;
 
-  constructor(private readonly context: ResponseContext) {
+  constructor(context: ResponseContext) {
     this.prefix = head(context);
   }
 

@@ -315,7 +315,7 @@ function Audit({ audit }: Pick<Overview, 'audit'>) {
           {audit.map((row) => (
             <li key={row.id} className="flex flex-wrap gap-x-3">
               <span className="text-ink-3">{dateTime(row.created_at)}</span>
-              <code className="font-mono text-[12px]">{row.action}</code>
+              <span title={row.action}>{row.action_label}</span>
               <span>{row.actor}</span>
               <span className="text-ink-3">{row.ip}</span>
             </li>
