@@ -7,6 +7,7 @@ import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { useStatus } from '../../lib/status.ts';
 import { Field, FormError } from '../form.tsx';
+import { Icon } from '../icon.tsx';
 import { BotCheck, useBotCheck } from './bot-check.tsx';
 import { ExternalLogin, Or } from './external-login.tsx';
 import { canPasskey, enterWithPasskey, wasCancelled } from './passkey.ts';
@@ -99,6 +100,7 @@ export function LoginForm({ notice, onIn }: LoginFormProps) {
           disabled={busy}
           onClick={() => run(async () => onIn(await enterWithPasskey(), false))}
         >
+          <Icon name="key" />
           {t('account.usePasskey')}
         </button>
       ) : null}

@@ -57,17 +57,18 @@ export function Difference({ names, texts }: DifferenceProps) {
     >
       <p className="mb-2 flex flex-wrap items-baseline gap-x-4 gap-y-1 text-[12px] text-ink-2">
         <span>
-          <del className="rounded-1 bg-danger-soft px-1 font-mono text-danger">{names[0]}</del>{' '}
-          <ins className="rounded-1 bg-success-soft px-1 font-mono text-success">{names[1]}</ins>
+          <span className="rounded-1 bg-danger-soft px-1 font-mono text-danger">{names[0]}</span>{' '}
+          <span className="rounded-1 bg-success-soft px-1 font-mono text-success">{names[1]}</span>
         </span>
         <span>
           {share === 1 ? t('playground.sameText') : t('playground.sharedText', { share: Math.floor(share * 100) })}
         </span>
       </p>
-      <p className="text-[13px] leading-5 break-words whitespace-pre-wrap">
+      <p className="text-[14px] leading-5 break-words whitespace-pre-wrap">
         {pieces.map((piece, at) => {
           const Mark = piece.in === 'first' ? 'del' : piece.in === 'second' ? 'ins' : 'span';
-          const look = piece.in === 'first' ? 'bg-danger-soft text-danger' : 'bg-success-soft text-success';
+          const look =
+            piece.in === 'first' ? 'bg-danger-soft text-danger' : 'bg-success-soft text-success no-underline';
           return (
             // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no other name than their place
             <Mark key={at} className={piece.in === 'both' ? undefined : `rounded-1 ${look}`}>
