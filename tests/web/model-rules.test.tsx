@@ -89,15 +89,17 @@ async function open(first: string) {
 const word = (key: string, more: Readonly<Record<string, string | number>> = {}): string =>
   i18next.t(`settings.rule.${key as 'add'}`, more);
 
+const removal = (name: string): string => i18next.t('app.named', { name: word('remove'), value: name });
+
 test('a rule is added, filled in, and taken away; the others stay', async () => {
   const { page, last } = await open(JSON.stringify(stored));
   expect(page.text()).toContain(word('others', { names: 'takes, budget, inputs' }));
   await page.press(word('add'));
   const fields = [...document.querySelectorAll<HTMLInputElement>('input[placeholder="^my-model"]')];
   expect(fields.map(({ value }) => value)).toEqual(['^my-model', 'vision', '']);
-  await page.press(word('removeOne', { name: '^my-model' }));
+  await page.press(removal('^my-model'));
   expect(last()).toEqual([stored[1], { models: '' }]);
-  await page.press(word('removeOne', { name: 'vision' }));
+  await page.press(removal('vision'));
   await page.type(word('models'), 'new-.*');
   await page.type(word('outputCap'), '4096');
   await page.press('temperature');

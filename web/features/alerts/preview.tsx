@@ -114,6 +114,7 @@ export function Preview({ rule, tried }: PreviewProps) {
           {(all ? alerts : alerts.slice(0, shown)).map(({ at, subject, text }) => (
             <li
               key={`${at} ${subject}`}
+              title={all ? undefined : text}
               className={`mt-1 border-t border-line pt-1 break-words ${all ? '' : 'line-clamp-1'}`}
             >
               {past === 'now' ? null : (

@@ -71,7 +71,7 @@ export function AuditPage() {
       header: t('audit.action'),
       key: true,
       lead: true,
-      cell: (row) => <span title={row.action}>{row.action_label}</span>,
+      cell: (row) => row.action_label,
     },
     {
       id: 'target',

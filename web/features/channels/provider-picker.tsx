@@ -102,7 +102,7 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
             <button
               type="button"
               aria-pressed={type === value}
-              className="menu-item border border-line hover:bg-hover max-sm:min-h-11"
+              className="menu-item h-full border border-line hover:bg-hover max-sm:min-h-11"
               onClick={() => pick(type)}
             >
               <span className="min-w-0 py-1 leading-4 wrap-anywhere">{textIn(type, language)}</span>

@@ -59,7 +59,7 @@ function MetricCard(props: CardProps) {
     <div className="min-w-0 rounded-3 border border-line px-4 pt-3 pb-2 max-sm:px-3">
       <dt className="flex flex-wrap items-center gap-x-2 text-[12px] text-ink-3">
         {label}
-        {keys?.map(([name, color]) => (
+        {(starts === undefined ? undefined : keys)?.map(([name, color]) => (
           <span key={name} className="inline-flex items-center gap-1">
             <span aria-hidden="true" className="h-0.5 w-3 rounded-full" style={{ background: `var(${color})` }} />
             {name}

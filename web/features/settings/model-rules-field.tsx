@@ -127,7 +127,7 @@ function Rule({ rule, onChange, onRemove }: RuleProps) {
         <button
           type="button"
           className="button button-ghost ml-auto text-danger"
-          aria-label={t('settings.rule.removeOne', { name: named })}
+          aria-label={t('app.named', { name: t('settings.rule.remove'), value: named })}
           onClick={onRemove}
         >
           {t('settings.rule.remove')}
