@@ -31,6 +31,8 @@ export interface SnapshotPart {
   readonly isFirst: boolean;
   readonly users: readonly UserPage[];
   readonly tokens: readonly TokenPage[];
+  /** What the keys of each page may use, for the thread that sees to it. */
+  readonly money: readonly Float64Array[];
 }
 
 export const hashBytes = 32;
@@ -111,26 +113,54 @@ export function packTokens(tokens: readonly TokenSnapshot[]): TokenPage {
 const textAt = ({ ends, text }: UserPage, row: number): string =>
   bytesOf(text).toString('utf8', row === 0 ? 0 : (ends[row - 1] ?? 0) + separator.length, ends[row]);
 
-const allTexts = ({ text }: UserPage): unknown => JSON.parse(`[${bytesOf(text).toString()}]`);
-
 const userOf = (sent: Omit<UserSnapshot, 'id'>, id: number): UserSnapshot => ({ ...sent, id });
 
 export const userAt = (page: UserPage, row: number): UserSnapshot =>
   userOf(JSON.parse(textAt(page, row)), page.ids[row] ?? 0);
 
 export const usersIn = (page: UserPage): readonly UserSnapshot[] =>
-  (allTexts(page) as Omit<UserSnapshot, 'id'>[]).map((sent, row) => userOf(sent, page.ids[row] ?? 0));
+  (JSON.parse(`[${bytesOf(page.text).toString()}]`) as Omit<UserSnapshot, 'id'>[]).map((sent, row) =>
+    userOf(sent, page.ids[row] ?? 0),
+  );
 
-/** What all of these keys may use. */
-export const moneyIn = (page: TokenPage): readonly TokenMoney[] =>
-  (allTexts(page) as SentToken[]).map(({ unlimited, quotaLimit, used, limits, periods }, row) => ({
-    id: page.ids[row] ?? 0,
-    unlimited,
-    quotaLimit: quotaLimit ?? tokenPresets.quotaLimit,
-    used: used ?? tokenPresets.used,
-    limits: limits ?? tokenPresets.limits,
-    periods: periods ?? tokenPresets.periods,
-  }));
+/** Numbers of a key: flags, limit, what is used, and of its day and month when they began and what is used of them. */
+const moneyCells = 7;
+const Flag = { unlimited: 1, limits: 2 } as const;
+
+/** What each of these keys may use, as numbers: it is looked at once, and objects of a hundred thousand keys are thrown away too late. */
+export function packMoney(tokens: readonly TokenSnapshot[]): Float64Array {
+  const cells = new Float64Array(tokens.length * moneyCells);
+  tokens.forEach(({ unlimited, limits, quotaLimit, used, periods: { day, month } }, row) => {
+    const flags = (unlimited ? Flag.unlimited : 0) + (limits === null ? 0 : Flag.limits);
+    cells.set([flags, quotaLimit, used, day.at, day.used, month.at, month.used], row * moneyCells);
+  });
+  return cells;
+}
+
+/** @returns the same object for each key, whose members change. */
+export function* moneyIn(page: TokenPage, cells: Float64Array): Generator<TokenMoney> {
+  const [day, month] = [
+    { at: 0, used: 0 },
+    { at: 0, used: 0 },
+  ];
+  const token = {
+    ...{ id: 0, unlimited: false, quotaLimit: 0, used: 0, periods: { day, month } },
+    limits: null as TokenMoney['limits'],
+  };
+  for (let row = 0, at = 0; row < page.ids.length; row++) {
+    const flags = cells[at++] ?? 0;
+    token.id = page.ids[row] ?? 0;
+    token.unlimited = (flags & Flag.unlimited) !== 0;
+    token.limits = (flags & Flag.limits) === 0 ? null : tokenAt(page, row).limits;
+    token.quotaLimit = cells[at++] ?? 0;
+    token.used = cells[at++] ?? 0;
+    day.at = cells[at++] ?? 0;
+    day.used = cells[at++] ?? 0;
+    month.at = cells[at++] ?? 0;
+    month.used = cells[at++] ?? 0;
+    yield token;
+  }
+}
 
 export function tokenAt(page: TokenPage, row: number): TokenSnapshot {
   const sent = JSON.parse(textAt(page, row)) as SentToken;

@@ -2,7 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { packTokens, packUsers, type SnapshotPart, tokenAt, userAt } from '../../server/contract/packed-rows.ts';
+import {
+  moneyIn,
+  packMoney,
+  packTokens,
+  packUsers,
+  type SnapshotPart,
+  tokenAt,
+  userAt,
+} from '../../server/contract/packed-rows.ts';
 import { tokenPresets } from '../../server/contract/snapshot.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
 import { createSnapshotSource } from '../../server/domain/snapshot/load.ts';
@@ -70,6 +78,17 @@ test('a snapshot that comes in parts says what it says in one piece, and counts 
   const whole = await load();
   expect([whole.users.length, whole.tokens.length]).toEqual([1000, 2000]);
 
+  const money = parts.flatMap((part) =>
+    part.tokens.flatMap((page, at) =>
+      Array.from(moneyIn(page, part.money[at] ?? new Float64Array()), (token) => structuredClone(token)),
+    ),
+  );
+  expect(money).toEqual(
+    whole.tokens.map(({ id, unlimited, quotaLimit, used, limits, periods }) => ({
+      ...{ id, unlimited, quotaLimit, used, limits, periods },
+    })),
+  );
+
   const [inParts, atOnce] = [state(), state()];
   // The thread that sent this much of an earlier one has died.
   for (const part of parts.slice(0, 3)) inParts.prepare(part);
@@ -89,6 +108,7 @@ test('a snapshot that comes in parts says what it says in one piece, and counts 
     isFirst: true,
     users: [packUsers(whole.users.slice(0, 1))],
     tokens: [packTokens(whole.tokens.slice(1, 2))],
+    money: [packMoney(whole.tokens.slice(1, 2))],
   });
   expect(inParts.tokenByHmac('h1')?.id).toBe(1);
   inParts.apply({ ...rest, users: whole.users.slice(1, 2) });

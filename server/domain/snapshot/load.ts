@@ -13,7 +13,7 @@ import type { BudgetSnapshot } from '../../contract/budgets.ts';
 import { operations } from '../../contract/deferred-changes.ts';
 import { networksIn } from '../../contract/networks.ts';
 import { isOptionKey, optionRow } from '../../contract/options.ts';
-import { packTokens, packUsers, pageRows, type SnapshotPart } from '../../contract/packed-rows.ts';
+import { packMoney, packTokens, packUsers, pageRows, type SnapshotPart } from '../../contract/packed-rows.ts';
 import {
   type ChannelSnapshot,
   type Snapshot,
@@ -67,7 +67,7 @@ export function createSnapshotSource({
     const virtual = (await virtualModels.all()).map(virtualModelOf);
     const bounds = (await budgets.all()).map(budgetSnapshot);
     const all = { users: [] as UserSnapshot[], tokens: [] as TokenSnapshot[] };
-    const more = { kind: 'part', isFirst: false, users: [], tokens: [] } as const;
+    const more = { kind: 'part', isFirst: false, users: [], tokens: [], money: [] } as const;
     onPart?.({ ...more, isFirst: true });
     await readAll(users.after, (rows) => {
       const read = rows.map(userSnapshot);
@@ -77,7 +77,7 @@ export function createSnapshotSource({
     await readAll(tokens.after, (rows) => {
       const read = rows.map(tokenSnapshot);
       if (onPart === undefined) all.tokens.push(...read);
-      else onPart({ ...more, tokens: [packTokens(read)] });
+      else onPart({ ...more, tokens: [packTokens(read)], money: [packMoney(read)] });
     });
     return {
       kind: 'snapshot',

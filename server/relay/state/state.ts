@@ -73,7 +73,7 @@ export interface RelayState {
   isUnknown(userId: number, tokenId: number): boolean;
 }
 
-/** Called for every row of a user or token as it comes and goes. Absent = another thread sees to them. */
+/** Called for every row of a user or token as it comes and goes, and keeps none of these objects. Absent = another thread sees to them. */
 export interface AccountWatcher {
   observeUser?(user: UserSnapshot): void;
   observeToken?(token: TokenMoney): void;
@@ -123,10 +123,12 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
       users.add(page);
       if (accounts.observeUser !== undefined) for (const user of usersIn(page)) accounts.observeUser(user);
     }
-    for (const page of part.tokens) {
+    part.tokens.forEach((page, at) => {
       tokens.add(page);
-      if (accounts.observeToken !== undefined) for (const token of moneyIn(page)) accounts.observeToken(token);
-    }
+      const money = part.money[at];
+      if (money !== undefined && accounts.observeToken !== undefined)
+        for (const token of moneyIn(page, money)) accounts.observeToken(token);
+    });
   };
 
   /** Expired refusals are left out, and the rest is looked at again when the next one expires. */
@@ -266,7 +268,7 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
       nodes,
       ...(unknown === undefined ? {} : { unknown }),
     }),
-    part: () => ({ kind: 'part', isFirst: true, users: users.pages(), tokens: tokens.pages() }),
+    part: () => ({ kind: 'part', isFirst: true, users: users.pages(), tokens: tokens.pages(), money: [] }),
     nodes: () => nodes,
     isIsolated: () => unknown?.all === true,
     isAway: () => unknown?.away === true,
