@@ -179,3 +179,10 @@ test('the largest charge carries nothing further', () => {
   expect(chargeOf(usageOf({ input: 2_000_000 }), base)).toEqual({ whole: maxQuota, rest: 0 });
   expect(chargedOf(maxQuota, oneUnit - 1, 1)).toBe(maxQuota);
 });
+
+test('words that cost nothing by their ratio cost one unit each time, and carry nothing', () => {
+  const base = prices({ modelRatio: 1, completionRatio: 0 });
+  expect(chargeOf(usageOf({ output: 5 }), base)).toEqual({ whole: 1, rest: 0 });
+  const one = account();
+  for (let n = 0; n < 3; n++) expect(settle(one, { output: 5 }, base)).toEqual({ quota: 1, carried: 0 });
+});

@@ -1,5 +1,7 @@
 /** What answers say of limits: how those of the caller stand, in the words of the dialect's maker, and nothing of the upstream's account. */
 import { expect, test } from 'vitest';
+import type { RateUse } from '../../server/contract/snapshot.ts';
+import { tightest } from '../../server/relay/admission/site-rates.ts';
 import { sharedGateway } from '../support/shared-gateway.ts';
 import { completion, type Received, sendJson } from '../support/upstream.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
@@ -171,4 +173,10 @@ test('a request refused for a limit reads which one, and when it is over', async
   expect(large.status).toBe(429);
   expect(ratesIn(large)).toMatchObject({ 'x-ratelimit-limit-tokens': '200' });
   expect(Number(ratesIn(large)['x-ratelimit-remaining-tokens'])).toBeGreaterThan(100);
+});
+
+test('of two limits of a kind that have as much left, the first one is shown', () => {
+  const use = (limit: number, remaining: number): RateUse => ({ kind: 'requests', limit, remaining, resetMs: 1000 });
+  expect(tightest([use(5, 3), use(9, 3)])).toEqual([use(5, 3)]);
+  expect(tightest([use(5, 3), use(9, 2)])).toEqual([use(9, 2)]);
 });
