@@ -5,4 +5,5 @@ import { runChecks } from './checks.ts';
 process.env.GATEWAY_TEST_PROGRAM ??= resolve(import.meta.dirname, '../dist/gateway');
 const args = process.argv.slice(2);
 const tests = args.length > 0 ? args : ['tests/binary', 'tests/programs', 'tests/storage'];
-process.exit(await runChecks({ tests, exclude: [], workers: 2 }));
+// They wait for programs more than they compute: with two, a quiet machine took as long as one that is busy.
+process.exit(await runChecks({ tests, exclude: [], workers: 3 }));
