@@ -1,5 +1,6 @@
 /** Entry of the executable. Looks at the plainest cases first and loads nothing for them. */
 import { commit, version } from '../server/embedded/version.ts';
+import { processSettings } from './process-settings.ts';
 import type { ProgramDeps } from './program.ts';
 
 /** A bare `--json` takes no value from the word behind it; fields are written `--json=a,b`. */
@@ -65,19 +66,14 @@ const standardOutput = waitingFor(process.stdout, noteOutputFailure);
 /** There is nowhere to say that it could not be said. */
 const standardError = waitingFor(process.stderr, () => undefined);
 
-/**
- * What must be said before the process begins: Bun's fetch stops at 256 requests at once, and its allocator gives pages
- * back after 10 ms, to fault them in again with the next request.
- */
 async function restartWithMemory(): Promise<void> {
   if (process.env.BUN_CONFIG_MAX_HTTP_REQUESTS !== undefined) return;
   try {
     // There it exists and never works.
     if (process.platform !== 'win32')
       process.execve?.(process.execPath, [process.execPath, ...process.argv.slice(isCompiled ? 2 : 1)], {
-        MIMALLOC_PURGE_DELAY: '1000',
+        ...processSettings,
         ...process.env,
-        BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
       });
   } catch {
     // Emulators and seccomp filters refuse it.

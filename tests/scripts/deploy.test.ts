@@ -15,6 +15,7 @@ import {
   systemd as systemdUnit,
 } from '../../cli/commands/site/service.ts';
 import { globals } from '../../cli/globals.ts';
+import { processSettings, processSettingsText } from '../../cli/process-settings.ts';
 import { isOptionKey, optionRow } from '../../server/contract/options.ts';
 import { provisionDocument } from '../../server/contract/provision.ts';
 import { isProbe } from '../../server/http/health-checks.ts';
@@ -283,10 +284,18 @@ test('the proxy knows every node and sends nobody to one that is not ready', () 
   expect(proxy).toContain('flush_interval -1');
 });
 
+test('units and images set what a server would begin once more for', () => {
+  expect(read('systemd/gateway@.service')).toContain(`\nEnvironment=${processSettingsText}\nExecStart=`);
+  expect(read('container/Dockerfile')).toContain(`\nENV ${processSettingsText}\n`);
+  expect(systemdUnit(anyFacts).file).toContain(`\nEnvironment=${processSettingsText}\n`);
+  expect(containerFile(anyFacts).file).toContain(`\nENV ${processSettingsText}\n`);
+  expect(readFileSync(join(scripts, '../cli/main.ts'), 'utf8')).toContain('        ...processSettings,\n');
+});
+
 test('the unit: systemd finds nothing wrong with it', () => {
   const unit = read('systemd/gateway@.service');
   for (const [, name = ''] of unit.matchAll(/^Environment=(\w+)=/gm))
-    expect(known).toContain(name.replace(/_FILE$/, ''));
+    expect([...known, ...Object.keys(processSettings)]).toContain(name.replace(/_FILE$/, ''));
   expect(unit).toContain('StateDirectory=gateway-%i');
   if (spawnSync('systemd-analyze', ['--version']).status !== 0) return;
   const folder = mkdtempSync(join(tmpdir(), 'gateway-unit-'));

@@ -6,6 +6,7 @@ import { isCompiled } from '../../bench/process.ts';
 import { type CommandRun, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { addressOf } from '../../parts/access.ts';
+import { processSettingsText } from '../../process-settings.ts';
 
 export interface ServiceInput {
   /** Path of the executable; '' = there is none yet: this runs from the sources. */
@@ -95,6 +96,8 @@ Environment=${unitPath(`GATEWAY_DATA_DIR=${dataDir}`)}
 Environment=GATEWAY_HOST=127.0.0.1 GATEWAY_PORT=${port}
 # What is owed goes here when that disk is full: a mount of its own is safest. PrivateTmp ends with the service.
 Environment=GATEWAY_OWED_DIR=${owedFolder}
+# With these it need not begin twice.
+Environment=${processSettingsText}
 # GATEWAY_SECRET_KEY_FILE, DATABASE_URL_FILE and whatever else \`gateway help environment\` lists may stand in here.
 EnvironmentFile=-/etc/gateway/gateway.env
 ExecStart=${unitWord(start)} serve
@@ -141,6 +144,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates
 COPY gateway /usr/local/bin/gateway
 USER gateway
 ENV GATEWAY_DATA_DIR=/data GATEWAY_OWED_DIR=/owed GATEWAY_HOST=0.0.0.0 GATEWAY_PORT=${port}
+ENV ${processSettingsText}
 VOLUME /data /owed
 EXPOSE ${port}
 STOPSIGNAL SIGTERM
