@@ -187,7 +187,7 @@ test('an invitation is kept, and sent with the registration', async () => {
   await guest.goto(`${url}/register?aff=Cd34`);
   await settled(guest);
   expect(await stored(guest, 'aff')).toBe('Cd34');
-  await guest.getByRole('main').getByRole('link', { name: en.account.toLogin }).waitFor();
+  await guest.getByRole('main').getByRole('link', { name: en.account.haveAccount }).waitFor();
   let sent = '';
   await guest.route('**/api/user/register*', (route) => {
     sent = route.request().postData() ?? '';
@@ -337,7 +337,8 @@ test('users are searched, narrowed to a group, shown with all their figures, and
   const { id, username, group, role, status, quota, used, requests, invited } = en.users;
   // A narrow window has fewer of them.
   await page.getByRole('columnheader', { name: invited }).waitFor();
-  const heads = (await page.locator('thead th').allTextContents()).map((text) => text.trim());
+  // The column that sorts has an arrow besides.
+  const heads = (await page.locator('thead th').allTextContents()).map((text) => text.replace(/[↑↓]/, '').trim());
   for (const head of [id, username, group, role, status, quota, used, requests, invited]) expect(heads).toContain(head);
   const row = page.locator('tbody tr', { hasText: 'ann' });
   expect(await row.textContent()).toContain('Ann');
