@@ -35,7 +35,7 @@ test('a charge says what is odd about the usage that the upstream reported', asy
     '  ! a prompt far larger than what was sent',
   ]);
   expect(await billed({ usage_marks: ['above_limit', 'above_delivered'] }, 1, 'zh')).toContain(
-    '输出 token 多于上游发来的字节',
+    '输出 Tokens 多于上游发来的字节',
   );
 });
 

@@ -355,6 +355,7 @@ export async function keysAndChannels({ tokens, channels }: Repositories): Promi
     await channels.tags(filter);
     await channels.ofTags(['a', 'b', 'B'], filter);
   }
+  await channels.states();
   await channels.all();
   await channels.replaceKeysOff(2, '', '0123456789');
   // Another list by then.
@@ -736,6 +737,8 @@ export async function theTraffic({ traffic }: Repositories): Promise<void> {
     row('route', 1, 'gpt-4o'),
     row('use', 7, 'gpt-4o', { user_id: 3 }),
     row('token', 7, '', { user_id: 3, span: 86_400 }),
+    row('channel', 1, '', { span: 86_400 }),
+    row('channel', 1, '', { span: 86_400, at: at - 86_400 }),
     row('save', 1, '2'),
   ];
   await traffic.add(rows, { writer: '', work: 'one:1' });
@@ -771,6 +774,9 @@ export async function theTraffic({ traffic }: Repositories): Promise<void> {
   );
   await traffic.windows(300, at);
   await traffic.windows(300, at, 1);
+  await traffic.newestWindows(300, at);
+  await traffic.newestWindows(3600, 0);
+  await traffic.spend({ from: at - 86_400, day: at });
   for (const windows of [1, 2])
     await traffic.failedShares({ span: 300, windows, ...range, percent: 12.5, attempts: 0 });
   await traffic.failingHours({ ...range, streak: 1, failures: 1 });
