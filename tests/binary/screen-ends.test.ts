@@ -76,7 +76,7 @@ const screens: Readonly<Record<string, Screen>> = {
   },
   'channel test': {
     args: ['channel', 'test', '--all'],
-    words: '0/2',
+    words: '0 of 2',
     onEscape: 3,
     plain: 'practice',
     prepare: async () => {
