@@ -61,6 +61,26 @@ test('what was done is said in the language of the reader, of a list and of one 
   expect(await labels('en', '/api/audit/2')).toEqual(['gone.call']);
 });
 
+test('an entry names the order, or whose budget it was, and what was done without what explains the call', async () => {
+  const { audit } = api.gateway.services;
+  const done = { actorId: 1, actor: 'a', ip: '' };
+  for (const [action, input] of [
+    ['wallet.refund', { trade_no: 'T1', money: '46.00' }],
+    ['budget.set', { holder: 'group', subject: 'vip', window: 'day' }],
+    ['budget.set', { holder: 'site', subject: '', window: 'day' }],
+    ['budget.reset', { id: 7 }],
+  ] as const)
+    await audit.record({ ...done, action, input });
+  const { data } = (await api.send('GET', '/api/audit/', undefined, { ...root, 'accept-language': 'en' })).body;
+  const { items } = data as { items: readonly { action_label: string; target: string }[] };
+  expect(items.map(({ action_label: label, target }) => [label, target])).toEqual([
+    ['Take off what was used in the current window', '7'],
+    ["Set a holder's budget for a window", 'site'],
+    ["Set a holder's budget for a window", 'vip'],
+    ['Note that a paid order was given back', 'T1'],
+  ]);
+});
+
 test('a row that was changed, removed or slipped in breaks the chain', async () => {
   for (const value of ['1', '2', '3']) await api.send('PUT', '/api/option/', { key: 'RetryTimes', value }, root);
   const verify = async () => (await api.send('GET', '/api/audit/verify', undefined, root)).body.data;

@@ -58,10 +58,7 @@ export const budgetEndpoints = [
       raise_until: number,
     }),
     output: budgetShape,
-    summary: {
-      zh: '设置令牌、令牌的各终端用户、用户、分组、标签或本站在一个时段内的预算',
-      en: 'Set the budget of a key, each end user of a key, a user, a group, a label of keys or the site for a window',
-    },
+    summary: { zh: '设置一个对象在一个时段内的预算', en: "Set a holder's budget for a window" },
   }),
   endpoint({
     id: 'budget.reset',

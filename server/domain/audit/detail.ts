@@ -14,7 +14,9 @@ const optionOf = (input: Record<string, unknown>) =>
 
 export function auditTarget(input: unknown): string {
   if (!isRecord(input)) return '';
-  const target = input.id ?? optionOf(input) ?? input.username ?? input.name ?? '';
+  const named = input.id ?? optionOf(input) ?? input.username ?? input.name ?? input.trade_no;
+  // A budget is its holder's; the site has no name of its own.
+  const target = named ?? (input.subject || input.holder || '');
   return typeof target === 'string' || typeof target === 'number' ? String(target).slice(0, maxValueLength) : '';
 }
 

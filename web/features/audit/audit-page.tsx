@@ -71,7 +71,11 @@ export function AuditPage() {
       header: t('audit.action'),
       key: true,
       lead: true,
-      cell: (row) => row.action_label,
+      cell: (row) => (
+        <span className={wide} title={row.action_label}>
+          {row.action_label}
+        </span>
+      ),
     },
     {
       id: 'target',
@@ -89,11 +93,9 @@ export function AuditPage() {
       key: true,
       cell: ({ action, target, detail, changes: [first, ...more], changes_left: left }) =>
         first === undefined ? (
-          narrow ? null : (
-            <span className={`${wide} text-ink-3`} title={detailText(detail)}>
-              {detailText(detail)}
-            </span>
-          )
+          <span className={`${wide} text-ink-3`} title={detailText(detail)}>
+            {detailText(detail)}
+          </span>
         ) : (
           <span className={wide} title={changeText(t, first, { action, target })}>
             {changeText(t, first, { action, target })}

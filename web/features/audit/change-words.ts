@@ -63,7 +63,7 @@ export function valueText(t: TFunction, { kind, id, member }: AuditChange, value
 }
 
 /** What names the thing itself, and what says nothing. */
-const unsaid: ReadonlySet<string> = new Set(['id', 'name', 'username', 'key', 'type']);
+const unsaid: ReadonlySet<string> = new Set(['id', 'name', 'username', 'key', 'type', 'trade_no', 'subject']);
 
 /** Times as times, large numbers with their thousands, lists with room between their parts. */
 const readable = (name: string, text: string): string =>

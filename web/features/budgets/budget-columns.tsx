@@ -23,6 +23,7 @@ const isUncounted = ({ holder, window }: Budget): boolean => window === 'request
 
 /** Warnings are sent from here on. */
 const nearly = 0.75;
+const almost = 0.9;
 
 export const holderName = (t: TFunction, { holder, subject, name }: Budget): string =>
   holder === 'site' ? t('budgets.holders.site') : `${t(`budgets.holders.${holder}`)} ${name || subject}`;
@@ -35,9 +36,9 @@ function Used({ budget, t, money }: Pick<BudgetColumnsOptions, 't' | 'money'> & 
   const { used, bound, unit } = budget;
   if (isUncounted(budget)) return t('budgets.most', { most: amountText(t, money, unit, bound) });
   const share = bound === 0 ? 1 : Math.min(1, used / bound);
-  const color = share >= 1 ? 'bg-danger-solid' : share >= nearly ? 'bg-warning-solid' : 'bg-success-solid';
+  const color = share >= almost ? 'bg-danger-solid' : share >= nearly ? 'bg-warning-solid' : 'bg-success-solid';
   return (
-    <span className="grid min-w-40 gap-1 py-1">
+    <span className="grid min-w-40 gap-1 py-1 max-sm:w-[calc(100vw-40px)]">
       <span>
         {t('budgets.usedOf', {
           used: amountText(t, money, unit, used),

@@ -131,6 +131,7 @@ function Days({ month }: { readonly month: Statement }) {
       <p className="mb-2 flex flex-wrap gap-x-5 text-[12px] text-ink-2">
         <span>{t('users.today', { amount: money(spent.get(today) ?? 0) })}</span>
         <span>{t('users.peak', { amount: money(max), day: peak.slice(5) })}</span>
+        <span className="text-ink-3">UTC</span>
       </p>
       <div className="relative border-t border-dashed border-line">
         <span className="absolute top-0 left-0 bg-surface pr-1.5 text-[11px] leading-4 text-ink-3" aria-hidden="true">
@@ -153,10 +154,12 @@ function Days({ month }: { readonly month: Statement }) {
           ))}
         </ul>
       </div>
-      <p className="mt-1 flex justify-between text-[11px] text-ink-3" aria-hidden="true">
-        <span>{days[0]?.slice(5)}</span>
-        {days.length < 3 ? null : <span>{days[Math.floor(days.length / 2)]?.slice(5)}</span>}
-        <span>{days.length < 2 ? null : `${days.at(-1)?.slice(5)} (UTC)`}</span>
+      <p className="mt-1 flex text-[11px] text-ink-3" aria-hidden="true">
+        {days.map((one, at) => (
+          <span key={one} className="flex min-w-0 flex-1 justify-center whitespace-nowrap">
+            {[0, Math.floor(days.length / 2), days.length - 1].includes(at) ? one.slice(5) : null}
+          </span>
+        ))}
       </p>
     </div>
   );
