@@ -112,6 +112,22 @@ test('amounts of a site that shows quota stand in full, with their thousands apa
   expect(page).not.toContain('$');
 });
 
+test.each([
+  ['a'.repeat(200), 96],
+  ['某'.repeat(200), 48],
+])('a name that is longer than a line is cut at the foot of a sheet: %s', async (name, letters) => {
+  const page = await onPaper({ invoice: { ...invoice, seller: { ...invoice.seller, name } } });
+  const [, foot = ''] = /@bottom-left \{ content: "(.*?)"; font-size/.exec(page.replaceAll('&quot;', '"')) ?? [];
+  expect(foot).toMatch(/^INV-2026-000012 .*\\2026 $/);
+  const shown = foot.replace('\\2026 ', '');
+  const wide = [...shown].filter((letter) => letter === '某').length;
+  expect([...shown].length + wide).toBeGreaterThan(94);
+  expect([...shown].length + wide).toBeLessThanOrEqual(96);
+  expect([...shown].length).toBeGreaterThanOrEqual(letters);
+  // The whole name stands on the paper itself.
+  expect(text(page)).toContain(name);
+});
+
 test('what a name says cannot leave the rule at the foot of a sheet', async () => {
   const seller = { ...invoice.seller, name: 'A" } body { display: none } </style><b>\\' };
   const page = await onPaper({ invoice: { ...invoice, seller } });

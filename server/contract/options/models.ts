@@ -13,8 +13,8 @@ export const modelsOptions = {
     panel: 'global',
     label: { zh: '模型规则', en: 'Model rules' },
     help: {
-      zh: '优先于内置的模型知识；JSON 数组，每条规则至少有 models（正则表达式）。结果见 gateway model explain。',
-      en: 'Hold before what is built in: a JSON list whose rules have a pattern of models. See gateway model explain.',
+      zh: '优先于内置的模型知识；每条规则用正则表达式指定模型。结果见 gateway model explain。',
+      en: 'They win over what is built in; each names its models by a pattern. gateway model explain shows the result.',
     },
   }),
   request_rules: option({

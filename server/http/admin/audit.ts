@@ -17,7 +17,10 @@ const pageSize = (size: number | undefined): number => Math.min(100, size === un
 /** With what was done in the reader's words: what a colon or a semicolon adds to them is about the call. */
 export function labelled(record: AuditRecord, language: Language): AuditView {
   const row = endpointById(record.action);
-  return { ...record, action_label: row === undefined ? record.action : textIn(row.summary, language).split(/[:;：；]/)[0] ?? '' };
+  return {
+    ...record,
+    action_label: row === undefined ? record.action : (textIn(row.summary, language).split(/[:;：；]/)[0] ?? ''),
+  };
 }
 
 export const auditHandlers: HandlersOf<'audit.list' | 'audit.get' | 'audit.undo' | 'audit.verify'> = {

@@ -9,8 +9,8 @@ import {
   controlName,
   createLedgerClient,
   type LedgerClient,
-  ledgerPortOf,
   ledgerLost,
+  ledgerPortOf,
 } from '../../billing/ledger/client.ts';
 import type { PendingReport } from '../../billing/ledger/pending.ts';
 import type { Missing } from '../../billing/ledger/progress.ts';

@@ -11,7 +11,8 @@ export function InvoicePaper({ invoice }: { readonly invoice: Invoice }) {
   const { t } = useTranslation();
   const { kind, seller, buyer, minor, currency, tax_rate: rate } = invoice;
   const isNote = kind === 'credit_note';
-  const money = (amount: number): string => printed(`${withThousands(amountText(amount, minor))} ${currency.toUpperCase()}`);
+  const money = (amount: number): string =>
+    printed(`${withThousands(amountText(amount, minor))} ${currency.toUpperCase()}`);
   const credit = amountIn(
     Math.abs(invoice.quota),
     { inCurrency: invoice.in_currency, quotaPerUnit: invoice.quota_per_unit },

@@ -13,9 +13,23 @@ export interface Party {
 const cssString = (text: string): string =>
   `"${[...text].map((one) => (/[\p{L}\p{N} ·-]/u.test(one) ? one : `\\${one.codePointAt(0)?.toString(16)} `)).join('')}"`;
 
+/** Latin letters that fit beside the number of the sheet; Chinese ones are twice as wide. */
+const footLetters = 96;
+
+/** @returns its beginning, where it is longer than one line at the foot of a sheet. */
+function onOneLine(name: string): string {
+  let room = footLetters;
+  const letters = [...name];
+  const end = letters.findIndex((letter) => {
+    room -= /[\u2e80-\uffef]/.test(letter) ? 2 : 1;
+    return room < 0;
+  });
+  return end < 0 ? name : `${letters.slice(0, end).join('')}…`;
+}
+
 /** At the foot of each sheet: what it belongs to, and which of how many it is. */
 const sheetRules = (name: string): string =>
-  `@page { margin: 16mm 15mm 18mm; @bottom-left { content: ${cssString(name)}; font-size: 8pt; color: #555; } @bottom-right { content: counter(page) " / " counter(pages); font-size: 8pt; color: #555; } }`;
+  `@page { margin: 16mm 15mm 18mm; @bottom-left { content: ${cssString(onOneLine(name))}; font-size: 8pt; color: #555; } @bottom-right { white-space: nowrap; content: counter(page) " / " counter(pages); font-size: 8pt; color: #555; } }`;
 
 export function PartyBlock({ label, party }: { readonly label: string; readonly party: Party }) {
   const { t } = useTranslation();

@@ -153,7 +153,7 @@ export function ModelRulesField({ option, label, help, error, locked, value, onC
   return (
     <Field label={label} help={help} error={error}>
       {(ids) => (
-        <div className="rounded-2 border border-line-control">
+        <div className="rounded-2 border border-line">
           {text ? (
             <JsonText {...{ ids, option, value, locked, onChange }} />
           ) : (
