@@ -47,6 +47,17 @@ test('privileged changes leave a row, secrets do not', async () => {
   expect(JSON.stringify(trail)).not.toContain('canary');
 });
 
+test('secrets in members of a member leave none either', async () => {
+  const channel = { type: 1, name: 'up', key: 'canary-key', models: 'm', setting: '{"proxy":"http://u:canary@h"}' };
+  await api.send('POST', '/api/channel/', { mode: 'single', channel }, root);
+  const [row] = await rows();
+  expect(row).toMatchObject({ action: 'channel.create' });
+  expect(JSON.parse(String(row?.detail))).toEqual({
+    mode: 'single',
+    channel: '{"type":1,"name":"up","key":"***","models":"m","setting":"***"}',
+  });
+});
+
 test('what was done is said in the language of the reader, of a list and of one entry; a call that is none of this build keeps its id', async () => {
   await api.send('PUT', '/api/option/', { key: 'RetryTimes', value: '3' }, root);
   await api.gateway.services.audit.record({ action: 'gone.call', actorId: 1, actor: 'a', ip: '', input: {} });

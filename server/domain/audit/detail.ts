@@ -36,6 +36,11 @@ export function auditDetail(input: unknown): string {
 
 function short(value: unknown): unknown {
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  // A channel may come in a member of its own.
+  const text = typeof value === 'string' ? value : JSON.stringify(value, withoutSecrets);
   return text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text;
 }
+
+/** Numbers are none: prices of models stay whose names look like one. */
+const withoutSecrets = (name: string, value: unknown): unknown =>
+  secretField.test(name) && typeof value !== 'number' && typeof value !== 'boolean' && value !== null ? hidden : value;
