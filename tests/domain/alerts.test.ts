@@ -2,11 +2,14 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createChannelsRepository } from '../../db/repositories/channels.ts';
 import { alertKindNames, alertTargetNames } from '../../server/contract/alert-kinds.ts';
 import { Role } from '../../server/contract/enum.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { healthyStorage, type RelayStall } from '../../server/contract/storage.ts';
 import type { RecentDefects } from '../../server/domain/alerts/defects.ts';
+import { quietInputs } from '../../server/domain/alerts/past.ts';
+import { createAlerts } from '../../server/domain/alerts/service.ts';
 import { addHour } from '../support/engines.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 
@@ -411,6 +414,42 @@ test('a share of failures that swings about its limit is alerted about once, and
   await check();
   await fail(5);
   expect(sent).toHaveLength(2);
+});
+
+test('a share that swings is not over because the server begins anew', async () => {
+  await gateway.option('alert_setting.slack_url', secrets['alert_setting.slack_url']);
+  const id = await gateway.channel('http://127.0.0.1:1', { name: 'shaky' });
+  const channels = await createChannelsRepository(gateway.database).all();
+  const told: string[] = [];
+  const begun = () => {
+    const { database, services } = gateway;
+    const { options } = services;
+    let failed = 0;
+    const alerts = createAlerts({
+      ...{ database, options, leakStop: services.leakStop, schedules: services.schedules },
+      inputs: async () => ({
+        ...{ ...quietInputs, get: options.get, now: now / 1000, channels },
+        failedShares: new Map([[id, { failed, attempts: 20 }]]),
+      }),
+      deliver: { targets: () => ['slack'], to: async (_, { subject }) => void told.push(subject) },
+      sendMail: async () => undefined,
+      report: (error) => reports.push(error),
+      now: () => now,
+    });
+    return async (share: number) => {
+      failed = share;
+      await alerts.check();
+      now += 60_000;
+    };
+  };
+  await begun()(10);
+  const fail = begun();
+  for (const share of [0, 0, 10]) await fail(share);
+  expect(told).toEqual([String(id)]);
+  await fail(0);
+  now += 3_600_000;
+  for (const share of [0, 10]) await fail(share);
+  expect(told).toEqual([String(id), String(id)]);
 });
 
 test('off by default; kinds can be muted; without targets nothing is checked', async () => {

@@ -89,6 +89,7 @@ export function createAlerts(deps: AlertsDeps) {
   let before: ReadonlySet<string> = new Set();
   /** Keys of kinds that need calm -> when they are over, in epoch seconds. */
   const overAt = new Map<string, number>();
+  let isFirst = true;
   let looking: Promise<void> | null = null;
 
   const keyOf = (kind: AlertKindName, { subject }: Found): string => `${kind}:${subject}`;
@@ -129,10 +130,21 @@ export function createAlerts(deps: AlertsDeps) {
     });
   };
 
+  /** How long a share was not above before this process began is not known. */
+  const takeOver = async (at: number): Promise<void> => {
+    for (const { kind: name } of await repository.history()) {
+      const key = name.slice(0, name.lastIndexOf('@'));
+      const calm = alertKindNames.flatMap((kind) => (key.startsWith(`${kind}:`) ? (calmSeconds[kind] ?? []) : []));
+      for (const seconds of calm) overAt.set(key, at + seconds);
+    }
+    isFirst = false;
+  };
+
   const check = async (): Promise<void> => {
     const targets = deliver.targets();
     if (targets.length === 0) return;
     const at = Math.floor(deps.now() / 1000);
+    if (isFirst) await takeOver(at);
     const found = await seen();
     const keys = new Set(found.map(([kind, one]) => keyOf(kind, one)));
     const due = found.filter(([kind, one]) => !needsTwoChecks.has(kind) || before.has(keyOf(kind, one)));
