@@ -70,6 +70,21 @@ test('what one model cost is said change by change, the newest first: changes of
   await expect(call('ratio.model_history', { model: '' })).rejects.toMatchObject({ code: 'params_invalid' });
 });
 
+test('a model whose price changed often is looked up in turns: others get theirs between five versions', async () => {
+  for (let ratio = 1; ratio <= 20; ratio++) await set('ModelRatio', { mine: ratio });
+  let turns = 0;
+  let goesOn = true;
+  const count = () => {
+    turns++;
+    if (goesOn) setTimeout(count);
+  };
+  setTimeout(count);
+  const found = (await call('ratio.model_history', { model: 'mine' })) as unknown[];
+  goesOn = false;
+  expect(found).toHaveLength(20);
+  expect(turns).toBeGreaterThanOrEqual(4);
+});
+
 test('the history says what each change did: how many names, and the first of them with what was and what became', async () => {
   await set('ModelRatio', { a: 1, b: 2 });
   await set('GroupRatio', { default: 1, vip: 0.5 });

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Database } from '../../../db/open.ts';
 import { createPriceVersionsRepository, type PriceVersionRow } from '../../../db/repositories/price-versions.ts';
+import { pauseFor } from '../../../db/slices.ts';
 import { AppError } from '../../contract/errors.ts';
 import { isOptionKey, type OptionKey } from '../../contract/options.ts';
 import { bucketOptions } from '../../contract/pricing/bucket.ts';
@@ -167,6 +168,8 @@ export type PricingService = ReturnType<typeof createPricing>;
 /** Changes that the history names by themselves. */
 const maxNamed = 3;
 
+/** Versions between two turns of others: each is a whole price list that is read, and compiled where it changed the model. */
+const versionsAtOnce = 5;
 /** Among so many changes of price tables those of one model are looked for. */
 const maxSearched = 100;
 
@@ -295,7 +298,8 @@ export function createPricing(deps: {
         modelMaps.map((key) => [key, entryIn(options.text(key), model)]),
       );
       const found = [];
-      for (const { id, at, actor, reason, options: text } of rows) {
+      for (const [index, { id, at, actor, reason, options: text }] of rows.entries()) {
+        if (index % versionsAtOnce === versionsAtOnce - 1) await pauseFor(0);
         const texts = JSON.parse(text) as Texts;
         const before = new Map(after);
         for (const key of modelMaps) if (key in texts) before.set(key, entryIn(textOf(key, texts[key]), model));
