@@ -80,7 +80,9 @@ const check = (patience: 'failed' | 'slow' | 'answered'): Promise<Look> =>
       const quiet = window.faults.client?.isFetching() === 0 && document.querySelector('[data-waiting]') === null;
       return quiet && content && (kind === 'answered' || (mark?.textContent ?? '') !== '');
     };
-    while (!isReported() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
+    // One read may follow from the answer of another.
+    for (let calm = 0; calm < 8 && performance.now() < until; calm = isReported() ? calm + 1 : 0)
+      await new Promise((resolve) => setTimeout(resolve, 10));
     const parts = [...document.querySelectorAll<HTMLElement>('main, [role=dialog]')];
     // biome-ignore lint/performance/useDomNodeTextContent: what is hidden is not said
     return { isReported: isReported(), text: parts.map((part) => part.innerText).join('\n') };

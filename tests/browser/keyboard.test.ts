@@ -156,7 +156,13 @@ test.each([
       if (!inShare(at, 0)) continue;
       await page.goto(`${inside.stage.url}/${path}`);
       await settled(page);
-      const { reached, missed, unmarked, round } = await walk(page);
+      let found = await walk(page);
+      // What came while it was walked is behind it: the next round meets it.
+      if (found.missed.length > 0) {
+        await settled(page);
+        found = await walk(page);
+      }
+      const { reached, missed, unmarked, round } = found;
       walked++;
       controls += reached;
       if (reached === 0) faults.push(`/${path}: nothing is reached`);

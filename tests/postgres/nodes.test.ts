@@ -71,7 +71,9 @@ test.each(['en', 'zh'])('on a terminal of 80 columns no line is cut, in %s', asy
   expect(lines.filter((line) => Bun.stringWidth(line) > 80)).toEqual([]);
   expect(lines).toHaveLength(4);
   for (const name of [stays, leaves, dies].map(nameOf)) expect(terminal.text()).toContain(name);
-  expect(lines[0]).toMatch(/NODE.*STATE.*HEARD.*OPEN.*LEASED.*WAITING/i);
+  expect(lines[0]).toMatch(
+    language === 'en' ? /NODE.*STATE.*HEARD.*OPEN.*LEASED.*WAITING/i : /节点.*状态.*最近心跳.*进行中.*租约额度.*等待中/,
+  );
 });
 
 test('what cannot be done is said, with a code of its own', async () => {

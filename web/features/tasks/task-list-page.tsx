@@ -76,13 +76,16 @@ export function TaskListPage<Row extends TaskRow>({
     refetchInterval: 10_000,
   });
   const total = list.data?.total;
+  const isAsked = total === 0 && id === '' && channel === '' && !backwards;
   // Where this time has none, another may: only then is it asked.
   const ever = useOptionalRead({
     queryKey: ['tasks', title, admin, 'ever'],
     queryFn: async () => (await load(admin, { id: '', channel: 0, from: 0, to: 0 }, 0, 1)).total,
-    enabled: total === 0 && id === '' && channel === '' && !backwards,
+    enabled: isAsked,
   }).data;
-  const never = total === 0 && ever === 0 && id === '' && channel === '' && !backwards;
+  const never = isAsked && ever === 0;
+  // A page that has no bar in the end does not read what stands in it.
+  const hasBar = total !== undefined && !(isAsked && (ever ?? 0) === 0);
   const selected = open === null ? null : detail(open);
   return (
     <ListPage
@@ -112,7 +115,7 @@ export function TaskListPage<Row extends TaskRow>({
         onOpen={setOpen}
         note={narrow ? ({ fail_reason: reason }) => storedIn(reason, currentLanguage()) || null : undefined}
         storeKey={`${place}-table-columns`}
-        place={place}
+        place={hasBar ? place : undefined}
         blank={never}
         bar={
           <FilterBar
