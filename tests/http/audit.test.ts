@@ -58,6 +58,29 @@ test('secrets in members of a member leave none either', async () => {
   });
 });
 
+test('what an earlier build kept of a channel is shown without its secrets, whole or cut off', async () => {
+  const channel = { type: 1, key: 'canary-key', name: 'up "key":"no"', setting: '{"proxy":"http://u:canary@h"}' };
+  const details = [
+    { mode: 'single', channel: JSON.stringify(channel) },
+    { channel: '{"name":"up","key":"canary-cut-off…' },
+    { value: '{"gpt-4o":1}', list: '["a"]' },
+  ];
+  for (const [at, detail] of details.entries()) {
+    await api.gateway.services.audit.record({ action: 'channel.create', actorId: 1, actor: 'a', ip: '', input: {} });
+    const { query } = api.gateway.database;
+    await query
+      .updateTable('audit')
+      .set({ detail: JSON.stringify(detail) })
+      .where('id', '=', at + 1)
+      .execute();
+  }
+  expect((await rows()).reverse().map(({ detail }) => JSON.parse(String(detail)))).toEqual([
+    { mode: 'single', channel: JSON.stringify({ ...channel, key: '***', setting: '***' }) },
+    { channel: '{"name":"up","key":"***' },
+    details[2],
+  ]);
+});
+
 test('what was done is said in the language of the reader, of a list and of one entry; a call that is none of this build keeps its id', async () => {
   await api.send('PUT', '/api/option/', { key: 'RetryTimes', value: '3' }, root);
   await api.gateway.services.audit.record({ action: 'gone.call', actorId: 1, actor: 'a', ip: '', input: {} });

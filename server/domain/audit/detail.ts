@@ -44,3 +44,21 @@ function short(value: unknown): unknown {
 /** Numbers are none: prices of models stay whose names look like one. */
 const withoutSecrets = (name: string, value: unknown): unknown =>
   secretField.test(name) && typeof value !== 'number' && typeof value !== 'boolean' && value !== null ? hidden : value;
+
+/** A member of text within text, whose end may be cut off. */
+const textMember = /"([^"\\]+)":"((?:[^"\\]|\\.)*)("?)/g;
+
+/** As rows are shown that an earlier build kept: secrets in members of a member stood in them, and the chain covers what is stored. */
+export function shownDetail(detail: string): string {
+  const fields: unknown = JSON.parse(detail || '{}');
+  if (!isRecord(fields)) return detail;
+  const shown = Object.entries(fields).map(([name, value]) => [
+    name,
+    typeof value === 'string' && /^[[{]/.test(value)
+      ? value.replace(textMember, (member, inner: string, text: string, end: string) =>
+          secretField.test(inner) && text !== '' ? `"${inner}":"${hidden}${end}` : member,
+        )
+      : value,
+  ]);
+  return JSON.stringify(Object.fromEntries(shown));
+}

@@ -10,7 +10,7 @@ import {
 import type { AuditView } from '../../contract/entities.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type AuditChanges, changesIn, changesText, isUndoable } from './changes.ts';
-import { auditDetail, auditTarget } from './detail.ts';
+import { auditDetail, auditTarget, shownDetail } from './detail.ts';
 
 export interface AuditDetails {
   /** Endpoint id. */
@@ -52,7 +52,7 @@ function view({ id, at, actor_id, actor, ip, action, target, detail, hash, chang
   const found = changesIn(text);
   const { changes, left } = found;
   return {
-    ...{ id, created_at: at, actor_id, actor, ip, action, target, detail, hash },
+    ...{ id, created_at: at, actor_id, actor, ip, action, target, detail: shownDetail(detail), hash },
     ...{ changes: [...changes], changes_left: left, undoable: isUndoable(found) },
   };
 }
