@@ -7,7 +7,7 @@ import { systemTimers } from '../contract/timers.ts';
 import { sealedBlobOf, type Vault } from '../domain/secrets/vault.ts';
 import { createSnapshotSource } from '../domain/snapshot/load.ts';
 import { startThread } from '../embedded/workers.ts';
-import { countingThread, createTokenCounter } from '../relay/admission/counting/counter.ts';
+import { countingThreadOf, createTokenCounter } from '../relay/admission/counting/counter.ts';
 import { runChannelTest } from '../relay/channel-test.ts';
 import { createRelay } from '../relay/relay.ts';
 import { defaultLimits, type RelayDeps } from '../relay/relay-deps.ts';
@@ -51,7 +51,7 @@ export async function testChannel(
   { tasks, ...site }: Site & Pick<Services, 'tasks'>,
   order: Parameters<RelayTest>[0],
 ): ReturnType<RelayTest> {
-  const counter = createTokenCounter(() => countingThread(startThread('counter')));
+  const counter = createTokenCounter(() => countingThreadOf(startThread('counter')));
   try {
     const { relay, state } = await relayOn(site, {
       balances: new Balances(),

@@ -25,7 +25,7 @@ import { type MetricsAddress, serveMetrics } from '../observability/metrics/list
 import { createSignInCounts, type SignInCounts } from '../observability/metrics/sign-ins.ts';
 import type { TraceSettings } from '../observability/traces/settings.ts';
 import { innerTargetsName, parseInnerTargets } from '../outbound/inner-targets.ts';
-import { countingThread, createTokenCounter } from '../relay/admission/counting/counter.ts';
+import { countingThreadOf, createTokenCounter } from '../relay/admission/counting/counter.ts';
 import { newBodyCells } from '../relay/intake/body-memory.ts';
 import { newTrialCells } from '../relay/routing/learnt-members.ts';
 import { createRelayState, type RelayState } from '../relay/state/state.ts';
@@ -147,7 +147,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     // Whoever fails first ends the start; what the thread says of its end then is of no use.
     controlStarted.catch(() => undefined);
     const state = createRelayState(balances.watcher, Date.now);
-    const counter = createTokenCounter(() => countingThread(startThread('counter')));
+    const counter = createTokenCounter(() => countingThreadOf(startThread('counter')));
     const descriptors = openDescriptors();
     const order = orderOf(options, files, before, ledgerThread.sample);
     let handovers: HandoverListener | null = null;

@@ -210,7 +210,7 @@ function readOperation(value: unknown, at: string): Operation {
   return invalid(`${at}.mode`, `以下之一：${modes}`, `one of ${modes}`);
 }
 
-/** @returns the conditions that a rule has; none hold always. */
+/** @returns the conditions that a rule has; without any it always acts. */
 export const whenOf = (value: Members, at: string): When => ({
   conditions: value.conditions === undefined ? [] : conditionsOf(value.conditions, `${at}.conditions`),
   all: textOf(value.logic).toUpperCase() === 'AND',

@@ -1,6 +1,6 @@
 /** The calls that an API key makes, for the OpenAPI document: one per route of the relay, and the list of models. */
 import type { DocumentedCall } from '../contract/openapi.ts';
-import { makerOf, type Operation, type RelayRoute, relayRoutes } from '../relay/intake/routes.ts';
+import { dialectMaker, type Operation, type RelayRoute, relayRoutes } from '../relay/intake/routes.ts';
 import { bodiesOf } from './relay-bodies.ts';
 
 type Words = DocumentedCall['summary'];
@@ -51,7 +51,7 @@ export const relayCalls: readonly DocumentedCall[] = [
     .filter(({ session }) => session !== true)
     .map(({ path, operation, protocol, body, stream }): DocumentedCall => {
       const { zh, en } = words[operation];
-      const form = makerOf({ protocol });
+      const form = dialectMaker({ protocol });
       const streamed = stream === true ? { zh: '，流式', en: ', streamed' } : { zh: '', en: '' };
       return {
         id: idOf('POST', path),

@@ -70,7 +70,7 @@ export interface LedgerPort {
   onmessage: ((event: MessageEvent<string | { readonly kind: string }>) => void) | null;
 }
 
-/** Types know a port's messages as anything. */
+/** The runtime's types leave open what a port carries. */
 export const ledgerPortOf = (port: object): LedgerPort => port as unknown as LedgerPort;
 
 export interface LedgerClient extends Ledger {

@@ -87,9 +87,8 @@ export function createAlerts(deps: AlertsDeps) {
   const repository = createAlertsRepository(deps.database);
   const past = createAlertPast(deps);
   let before: ReadonlySet<string> = new Set();
-  /** Keys of kinds that need calm -> when they are over, in epoch seconds. */
-  const overAt = new Map<string, number>();
-  let isFirst = true;
+  /** Keys of kinds that need calm -> when they are over, in epoch seconds; null = what was alerted before this process began is not read yet. */
+  let overAt: Map<string, number> | null = null;
   let looking: Promise<void> | null = null;
 
   const keyOf = (kind: AlertKindName, { subject }: Found): string => `${kind}:${subject}`;
@@ -130,21 +129,23 @@ export function createAlerts(deps: AlertsDeps) {
     });
   };
 
-  /** How long a share was not above before this process began is not known. */
-  const takeOver = async (at: number): Promise<void> => {
-    for (const { kind: name } of await repository.history()) {
-      const key = name.slice(0, name.lastIndexOf('@'));
-      const calm = alertKindNames.flatMap((kind) => (key.startsWith(`${kind}:`) ? (calmSeconds[kind] ?? []) : []));
-      for (const seconds of calm) overAt.set(key, at + seconds);
-    }
-    isFirst = false;
+  /** Of alerts that an earlier process sent: how long they have been calm is not known, so that they need all of it. */
+  const calmSince = async (at: number): Promise<Map<string, number>> => {
+    const keys = (await repository.history()).map(({ kind: name }) => name.slice(0, name.lastIndexOf('@')));
+    return new Map(
+      keys.flatMap((key) => {
+        const kind = alertKindNames.find((name) => key.startsWith(`${name}:`));
+        const calm = kind === undefined ? undefined : calmSeconds[kind];
+        return calm === undefined ? [] : [[key, at + calm] as const];
+      }),
+    );
   };
 
   const check = async (): Promise<void> => {
     const targets = deliver.targets();
     if (targets.length === 0) return;
     const at = Math.floor(deps.now() / 1000);
-    if (isFirst) await takeOver(at);
+    overAt ??= await calmSince(at);
     const found = await seen();
     const keys = new Set(found.map(([kind, one]) => keyOf(kind, one)));
     const due = found.filter(([kind, one]) => !needsTwoChecks.has(kind) || before.has(keyOf(kind, one)));

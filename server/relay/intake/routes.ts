@@ -66,7 +66,7 @@ export const relayRoutes: readonly RelayRoute[] = [
 ];
 
 /** Whose form a route has: the label of its dialect begins with the maker. */
-export const makerOf = ({ protocol }: Pick<RelayRoute, 'protocol'>): string =>
+export const dialectMaker = ({ protocol }: Pick<RelayRoute, 'protocol'>): string =>
   codecFor(protocol).definition.label.split(' ')[0] ?? protocol;
 
 /** Addresses under which SDKs for other hosts look for the same calls. */

@@ -123,12 +123,13 @@ export function createRelayState(accounts: AccountWatcher, now: () => number): R
       users.add(page);
       if (accounts.observeUser !== undefined) for (const user of usersIn(page)) accounts.observeUser(user);
     }
-    part.tokens.forEach((page, at) => {
+    for (const [at, page] of part.tokens.entries()) {
       tokens.add(page);
+      if (accounts.observeToken === undefined) continue;
       const money = part.money[at];
-      if (money !== undefined && accounts.observeToken !== undefined)
-        for (const token of moneyIn(page, money)) accounts.observeToken(token);
-    });
+      if (money === undefined) throw new Error('keys came without what they may use');
+      for (const token of moneyIn(page, money)) accounts.observeToken(token);
+    }
   };
 
   /** Expired refusals are left out, and the rest is looked at again when the next one expires. */

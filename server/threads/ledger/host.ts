@@ -18,7 +18,7 @@ export interface HostPort {
   onmessage: ((event: MessageEvent<string>) => void) | null;
 }
 
-/** Types know a port's messages as anything. */
+/** The runtime's types leave open what a port carries. */
 export const hostPortOf = (port: object): HostPort => port as unknown as HostPort;
 
 /** @param state answers queries to the ledger of several machines. @param flush absent = what is acknowledged can be read at once. */

@@ -19,7 +19,7 @@ export interface CountAnswer {
 
 /** The parts of a Worker that are used here. */
 /** Types know a thread's messages as anything. */
-export const countingThread = (thread: object): CountingThread => thread as unknown as CountingThread;
+export const countingThreadOf = (thread: object): CountingThread => thread as unknown as CountingThread;
 
 export interface CountingThread {
   postMessage(message: CountRequest): void;
