@@ -67,6 +67,10 @@ test('what one model cost is said change by change, the newest first: changes of
   ]);
   expect(rest).toEqual(found);
   expect(await of('never-heard-of')).toEqual([]);
+  // A name may be written with escapes.
+  await gateway.call('option.set', { key: 'ModelRatio', value: String.raw`{"\u006dine":3}` });
+  await gateway.call('option.set', { key: 'ModelPrice', value: '{}' });
+  expect((await of('mine'))[0]?.after).toEqual(priced(6, 30));
   await expect(call('ratio.model_history', { model: '' })).rejects.toMatchObject({ code: 'params_invalid' });
 });
 

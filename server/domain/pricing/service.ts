@@ -176,7 +176,8 @@ const maxSearched = 100;
 /** What a price map has of one name, as JSON; undefined = nothing. */
 function entryIn(text: string, name: string): string | undefined {
   // Most maps do not mention it, and are not worth parsing.
-  if (!text.includes(JSON.stringify(name))) return undefined;
+  // Most have no such name; one that was written with escapes is found by reading.
+  if (!text.includes(JSON.stringify(name)) && !text.includes('\\u')) return undefined;
   const value = recordOf(JSON.parse(text))[name];
   return value === undefined ? undefined : JSON.stringify(value);
 }
