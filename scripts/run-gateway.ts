@@ -16,6 +16,8 @@ export function gatewayIn(dataDir: string, executable?: string) {
   const program = executable === undefined ? [process.execPath, main] : [resolve(executable)];
   const env = { ...process.env, GATEWAY_DATA_DIR: dataDir };
   return {
+    /** The command line before its arguments. */
+    program,
     /** Goes on until it is ended. */
     start: (args: readonly string[]) =>
       Bun.spawn([...program, ...args], { env, stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' }),

@@ -1,17 +1,16 @@
 /**
  * What the log knows of who asked, of real programs that nobody configured for it: agent, session, question, project and helper of each
  * row, two sessions of each program. Not part of the tests: it needs the registry; AGENTS_FOLDER keeps the programs for the next run.
- * Run: node scripts/launch.mjs lab/agents/names [NAME...]
+ * Run: node scripts/launch.mjs lab/agents/names [--gateway dist/gateway] [NAME...]
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { agents } from '../../../server/contract/agents.ts';
 import { gatewayIn } from '../../run-gateway.ts';
 import { asking, homeEnvironment, programsIn, runFor, takeProxyAway } from './programs.ts';
 import { startUpstream, type Task } from './upstream.ts';
 
-const main = join(resolve(import.meta.dirname, '..', '..', '..'), 'cli', 'main.ts');
 /** What each speaks by itself. */
 const models: Readonly<Record<string, string>> = {
   claude: 'model-of-anthropic-messages',
@@ -25,7 +24,8 @@ const sessions = 2;
 
 const dir = mkdtempSync(join(tmpdir(), 'gateway-names-'));
 const dataDir = join(dir, 'data');
-const { start, run } = gatewayIn(dataDir);
+const at = process.argv.indexOf('--gateway');
+const { program, start, run } = gatewayIn(dataDir, at < 0 ? undefined : process.argv[at + 1]);
 const programs = programsIn(process.env.AGENTS_FOLDER ?? join(dir, 'programs'));
 const named = process.argv.slice(2).filter((word) => word in models);
 
@@ -47,7 +47,7 @@ async function ask(name: string, session: number): Promise<number | null> {
   const prompt = `Read the file ${task.source} and write what is in it to ${task.target}.`;
   const env = { ...homeEnvironment(home, programs.path), GATEWAY_DATA_DIR: dataDir };
   takeProxyAway(name, home, env);
-  const command = [process.execPath, main, 'exec', '--token', name, '--model', models[name] ?? '', '--', name];
+  const command = [...program, 'exec', '--token', name, '--model', models[name] ?? '', '--', name];
   return (await runFor([...command, ...(asking[name]?.(prompt) ?? [])], env, work, limitMs)).code;
 }
 
