@@ -1,7 +1,7 @@
 /** Every screen, every way out of it: the exit code, and a terminal that is as it was before. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createSandbox, freePort, type Sandbox, setUp } from './support.ts';
-import { openTerminal } from './terminal.ts';
+import { type openTerminal, terminalsIn } from './terminal.ts';
 
 const key = { escape: '\u001b', interrupt: '\u0003', down: '\u001b[B' } as const;
 
@@ -18,28 +18,11 @@ beforeAll(async () => {
 afterAll(() => shared.close());
 
 let sandbox: Sandbox;
-const opened: ReturnType<typeof openTerminal>[] = [];
 beforeEach(() => {
   sandbox = createSandbox();
 });
-afterEach(async () => {
-  for (const terminal of opened.splice(0)) terminal.close();
-  await sandbox.close();
-});
-
-const environment = (more: Record<string, string> = {}) => ({
-  LANG: 'C',
-  HOME: sandbox.dir,
-  PATH: '/usr/bin:/bin',
-  GATEWAY_DATA_DIR: sandbox.dataDir,
-  ...more,
-});
-
-function open(command: readonly string[], more: Record<string, string> = {}, size = { columns: 80, rows: 24 }) {
-  const terminal = openTerminal(command, { cwd: sandbox.dir, env: environment(more), ...size });
-  opened.push(terminal);
-  return terminal;
-}
+afterEach(() => sandbox.close());
+const open = terminalsIn(() => sandbox);
 
 /** A shell that says afterwards how the command ended and how it left the terminal. */
 const inShell = (args: readonly string[], more?: Record<string, string>, size?: { columns: number; rows: number }) =>

@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createSandbox, freePort, type Sandbox, setUp } from './support.ts';
-import { openTerminal } from './terminal.ts';
+import { terminalsIn } from './terminal.ts';
 
 const key = { escape: '\u001b', interrupt: '\u0003', enter: '\r', down: '\u001b[B' } as const;
 
@@ -14,25 +13,17 @@ beforeAll(async () => {
 afterAll(() => shared.close());
 
 let sandbox: Sandbox;
-const opened: ReturnType<typeof openTerminal>[] = [];
 beforeEach(() => {
   sandbox = createSandbox();
 });
-afterEach(async () => {
-  for (const terminal of opened.splice(0)) terminal.close();
-  await sandbox.close();
-});
+afterEach(() => sandbox.close());
+const terminalOn = terminalsIn(() => sandbox);
 
 const open = (
   args: readonly string[],
   more: Record<string, string> = {},
   size: { columns?: number; rows?: number } = {},
-) => {
-  const env = { LANG: 'C', HOME: sandbox.dir, PATH: '/usr/bin:/bin', GATEWAY_DATA_DIR: sandbox.dataDir, ...more };
-  const terminal = openTerminal([join(sandbox.dir, 'gateway'), ...args], { cwd: sandbox.dir, env, ...size });
-  opened.push(terminal);
-  return terminal;
-};
+) => terminalOn(['./gateway', ...args], more, size);
 
 test('from nothing to the first relayed answer in at most eight questions', async () => {
   const startedAt = Date.now();

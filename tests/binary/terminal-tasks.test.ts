@@ -4,24 +4,19 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { simulatedProvider } from '../../server/practice/provider.ts';
 import { figure } from '../support/figure.ts';
 import { createSandbox, freePort, type Sandbox, setUp } from './support.ts';
-import { openTerminal } from './terminal.ts';
+import { terminalsIn } from './terminal.ts';
 
 const key = { enter: '\r', down: '\u001b[B', space: ' ' } as const;
 
 let sandbox: Sandbox;
-const opened: ReturnType<typeof openTerminal>[] = [];
 beforeEach(() => {
   sandbox = createSandbox();
 });
-afterEach(async () => {
-  for (const terminal of opened.splice(0)) terminal.close();
-  await sandbox.close();
-});
+afterEach(() => sandbox.close());
+const open = terminalsIn(() => sandbox);
 
 function sit(args: readonly string[] = []) {
-  const env = { LANG: 'C.UTF-8', HOME: sandbox.dir, PATH: '/usr/bin:/bin', GATEWAY_DATA_DIR: sandbox.dataDir };
-  const terminal = openTerminal([join(sandbox.dir, 'gateway'), ...args], { cwd: sandbox.dir, env, columns: 100 });
-  opened.push(terminal);
+  const terminal = open(['./gateway', ...args], { LANG: 'C.UTF-8' }, { columns: 100 });
   let presses = 0;
   return {
     ...terminal,

@@ -1,5 +1,6 @@
 /** A real pseudo terminal around the executable: types keys, waits for words on the screen. */
-import { expect } from 'vitest';
+import { afterEach, expect } from 'vitest';
+import type { Sandbox } from './support.ts';
 
 export interface TerminalOptions {
   readonly cwd: string;
@@ -48,5 +49,24 @@ export function openTerminal(command: readonly string[], { cwd, env, columns = 8
       expect(raw.lastIndexOf('\u001b[?1049l')).toBeGreaterThanOrEqual(raw.lastIndexOf('\u001b[?1049h'));
     },
     close: () => child.kill('SIGKILL'),
+  };
+}
+
+/** @param now the sandbox of the test that runs; made by hooks above the call, so that it goes after its terminals. @returns what opens a terminal in it. */
+export function terminalsIn(now: () => Sandbox) {
+  const opened: ReturnType<typeof openTerminal>[] = [];
+  afterEach(() => {
+    for (const terminal of opened.splice(0)) terminal.close();
+  });
+  return (
+    command: readonly string[],
+    more: Readonly<Record<string, string>> = {},
+    size: Pick<TerminalOptions, 'columns' | 'rows'> = {},
+  ) => {
+    const { dir, dataDir } = now();
+    const env = { LANG: 'C', HOME: dir, PATH: '/usr/bin:/bin', GATEWAY_DATA_DIR: dataDir, ...more };
+    const terminal = openTerminal(command, { cwd: dir, env, ...size });
+    opened.push(terminal);
+    return terminal;
   };
 }
