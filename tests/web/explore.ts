@@ -145,6 +145,8 @@ export interface Explored {
   readonly effects: readonly string[];
   /** Presses after which something does not hold that always must. */
   readonly problems: readonly string[];
+  /** How often a change was sent; each of them was refused, where the site refuses. */
+  readonly sent: number;
 }
 
 export interface Exploration {
@@ -170,6 +172,7 @@ export async function explore(
 ): Promise<Explored> {
   const notes: Note[] = [];
   const problems: string[] = [];
+  let sent = 0;
   const tried = new Set<string>();
   const alike = new Map<string, number>();
   let visit = await open();
@@ -238,6 +241,7 @@ export async function explore(
     const step = notes.at(-1)?.line ?? '';
     const happened = visit.happened();
     const changes = visit.changes();
+    sent += changes;
     for (const line of happened)
       if (changes > 0 || !line.startsWith('asks ') || !reads.has(line)) note(depth + 1, line, true);
     for (const line of happened) reads.add(line);
@@ -287,10 +291,18 @@ export async function explore(
       if (!noteChanges(depth) && !mayStay && !leads) problems.push(`> presses ${nameAs(element)}: nothing comes of it`);
       states.push(new URLSearchParams(location.search).get('sort') ?? '');
     }
-    const [up = '', down, back] = states;
+    const [up = '', down = '', back] = states;
     const goesRound = up !== '' && down === (up.startsWith('-') ? up.slice(1) : `-${up}`) && back === '';
-    if (isSort && goesRound)
-      notes.splice(begun, notes.length, { depth, line: `> sorts by ${name} and back`, isEffect: true });
+    const asked = [up, down].map(
+      (sort) =>
+        notes.slice(begun).find(({ line }) => line.startsWith('asks ') && line.split(' ').includes(`sort=${sort}`))
+          ?.line,
+    );
+    const [first, second] = asked.map((line) => line?.split(' ')[1] ?? '');
+    if (isSort && goesRound && first === second) {
+      const line = `> sorts by ${name} and back${first === '' ? '' : `, asks ${first}`}`;
+      notes.splice(begun, notes.length, { depth, line, isEffect: true });
+    }
     for (const undo of visit.undoes()) {
       note(depth, '> takes it back');
       await act(async () => undo());
@@ -353,7 +365,7 @@ export async function explore(
   }
   if (keys.length > 0) await closeOverlays([], null);
   await walk(() => (frame ? document.body : sheet ? opened() : document.querySelector('main')), '', 0);
-  return { effects: effectsOf(notes), problems };
+  return { effects: effectsOf(notes), problems, sent };
 }
 
 /** What a walk can press besides: links, and rows. */
