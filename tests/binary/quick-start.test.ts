@@ -48,7 +48,8 @@ test.each(['en', 'zh'])('every line of the quick start in %s does what it is for
   expect([code, /error|usage/i.exec(err)]).toEqual([0, null]);
   expect(out).toMatch(/"content"/);
   // The answer, its row, and the bill of it.
-  expect(out).toContain('gpt-4o-mini');
+  expect(out).toMatch(/\tconsume\t.*\tgpt-4o-mini\t/);
+  expect(out).toContain('equals the charge');
   expect(out).toMatch(/main\s+ok/);
   expect(out).not.toContain('sk-canary');
 });

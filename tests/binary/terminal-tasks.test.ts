@@ -1,4 +1,5 @@
 /** Eleven tasks of an operator at the terminal, key by key: how many presses each takes, and that it is done afterwards. */
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { simulatedProvider } from '../../server/practice/provider.ts';
@@ -168,13 +169,21 @@ test('6: why a request failed', async () => {
   await terminal.press('CHANNEL', '4');
   await terminal.press('failed', key.enter);
   await terminal.until('gateway logs explain');
-  expect(terminal.text()).toMatch(/model +practice-small/);
+  expect(terminal.text()).toContain('The upstream returned status 500');
+  expect(terminal.text()).toMatch(/model +practice-small[\s\S]*channel +practice #1/);
   figure(`why a request failed: ${terminal.presses()} presses`);
   expect(terminal.presses()).toBeLessThanOrEqual(2);
 });
 
+interface Typed {
+  readonly out: string;
+  readonly err: string;
+  readonly url: string;
+  readonly token: string;
+}
+
 /** Tasks of one line each: who knows the noun finds the verb by Tab. */
-test.each<[number, string, readonly string[], (out: string) => Promise<void>]>([
+test.each<[number, string, readonly string[], (typed: Typed) => Promise<void>]>([
   [
     7,
     'what a model costs, 20% more',
@@ -185,7 +194,10 @@ test.each<[number, string, readonly string[], (out: string) => Promise<void>]>([
     8,
     'a leaked key is replaced',
     ['token', 'rotate', 'test', '--yes', '-q'],
-    async (out) => expect(out.trim()).toBe((await sandbox.run(['token', 'show-key', 'test', '-q'])).out.trim()),
+    async ({ out, url, token }) => {
+      expect(out.trim()).toBe((await sandbox.run(['token', 'show-key', 'test', '-q'])).out.trim());
+      expect([(await ask(url, out.trim()))[0], (await ask(url, token))[0]]).toEqual([200, 401]);
+    },
   ],
   [
     9,
@@ -198,23 +210,29 @@ test.each<[number, string, readonly string[], (out: string) => Promise<void>]>([
     'a backup, which can be read',
     ['backup', 'create', 'site.backup'],
     async () => {
-      const restored = ['backup', 'restore', 'site.backup', '--yes', '--data-dir', join(sandbox.dir, 'other')];
-      expect((await sandbox.run(restored)).code).toBe(0);
+      const there = ['--data-dir', join(sandbox.dir, 'other')];
+      expect((await sandbox.run(['backup', 'restore', 'site.backup', '--yes', ...there])).code).toBe(0);
+      // It holds no key that opens what is sealed.
+      copyFileSync(join(sandbox.dataDir, 'secret.key'), join(sandbox.dir, 'other/secret.key'));
+      expect(await json(['channel', 'list', ...there])).toMatchObject([{ name: 'practice' }]);
     },
   ],
   [
     11,
     'the month of a customer, each charge recomputed',
     ['statement', '--user', 'root', '--check'],
-    async (out) => expect(out).toMatch(/practice-small/),
+    async ({ out, err }) => {
+      expect(out).toMatch(/practice-small/);
+      expect(err).toContain('1 charge recomputed, 0 differ');
+    },
   ],
 ])('%i: %s, in one line', async (_number, what, args, done) => {
   const token = await setUp(sandbox, await mock());
   await sandbox.run(['option', 'set', 'ModelRatio={"practice-small":1}']);
-  const server = await sandbox.start(['serve', '--port', String(freePort())]);
-  expect((await ask(server.line.replace('URL: ', ''), token))[0]).toBe(200);
+  const url = await serve();
+  expect((await ask(url, token))[0]).toBe(200);
   const { code, out, err } = await sandbox.run(args);
   expect([code, err.includes('error')]).toEqual([0, false]);
-  await done(out);
+  await done({ out, err, url, token });
   figure(`${what}: gateway ${args.slice(0, 2).join(' ')}, one line`);
 });
