@@ -58,6 +58,19 @@ test('secrets in members of a member leave none either', async () => {
   });
 });
 
+test('secrets at any depth and of any form leave none, figures and switches of their names stay', async () => {
+  const input = {
+    many: [{ key: 'canary', id: 3 }, { in: { password: 'canary', token: ['canary'], secret: { of: 'canary' } } }],
+    figures: { key: 2.5, pass_through: true, setting: null, tokens: 'all' },
+  };
+  await api.gateway.services.audit.record({ action: 'channel.create', actorId: 1, actor: 'a', ip: '', input });
+  const [row] = await rows();
+  expect(JSON.parse(String(row?.detail))).toEqual({
+    many: '[{"key":"***","id":3},{"in":{"password":"***","token":"***","secret":"***"}}]',
+    figures: '{"key":2.5,"pass_through":true,"setting":null,"tokens":"all"}',
+  });
+});
+
 test('what an earlier build kept of a channel is shown without its secrets, whole or cut off', async () => {
   const channel = { type: 1, key: 'canary-key', name: 'up "key":"no"', setting: '{"proxy":"http://u:canary@h"}' };
   const details = [
