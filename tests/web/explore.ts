@@ -428,6 +428,7 @@ export async function walk(open: () => Promise<Visit>, steps: readonly string[])
     }
     for (const line of visit.happened()) lines.push(`    ${line}`);
     const after = visit.outline();
+    if (after.some((line) => line.includes(brokenPage))) missing.push(`${step}: the page broke`);
     // Another page has an outline of its own.
     const drawn = page === location.pathname ? changed(before, after) : [];
     const shown =
