@@ -1,6 +1,7 @@
 /** Runs the type checker, the linter and Vitest, and says what came of them. */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
+import { processSettings } from '../cli/process-settings.ts';
 import { keepResults } from './lab/prove/promises-table.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -112,10 +113,10 @@ const vitest = (...args: string[]): string[] => [
   '--pool=threads',
   ...args,
 ];
-/** As the gateway starts itself: Bun's fetch stops at 256 requests, and its allocator gives pages back after 10 ms, to fault them in again. */
+/** As the gateway starts itself. */
 const vitestEnv = {
-  BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
-  MIMALLOC_PURGE_DELAY: process.env.MIMALLOC_PURGE_DELAY ?? '1000',
+  ...processSettings,
+  MIMALLOC_PURGE_DELAY: process.env.MIMALLOC_PURGE_DELAY ?? processSettings.MIMALLOC_PURGE_DELAY,
 };
 
 /** Types, lint, and what nobody imports. @returns whether each is as it should be. */

@@ -289,7 +289,6 @@ test('units and images set what a server would begin once more for', () => {
   expect(read('container/Dockerfile')).toContain(`\nENV ${processSettingsText}\n`);
   expect(systemdUnit(anyFacts).file).toContain(`\nEnvironment=${processSettingsText}\n`);
   expect(containerFile(anyFacts).file).toContain(`\nENV ${processSettingsText}\n`);
-  expect(readFileSync(join(scripts, '../cli/main.ts'), 'utf8')).toContain('        ...processSettings,\n');
 });
 
 test('the unit: systemd finds nothing wrong with it', () => {
