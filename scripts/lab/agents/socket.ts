@@ -13,6 +13,7 @@ import { createDouble } from '../../../tests/doubles/serve.ts';
 import { doubles } from '../../../tests/doubles/table.ts';
 import { pageOf, planTask, type Task } from '../../../tests/doubles/task.ts';
 import { gatewayIn } from '../../run-gateway.ts';
+import { median } from '../bench/median.ts';
 import { asking, homeEnvironment, programsIn, runFor } from './programs.ts';
 
 const after = (name: string): string | undefined => {
@@ -123,7 +124,6 @@ const line = Bun.listen<Link>({
   },
 });
 
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0;
 const { start, run } = gatewayIn(join(dir, 'data'), after('--gateway'));
 
 async function work(name: string, overSocket: boolean, cut: number): Promise<number> {

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { freePort, start, waitForResponse } from '../../../cli/bench/process.ts';
 import { isReached, printReport } from '../bench/goal.ts';
+import { median } from '../bench/median.ts';
 import { maxGoal, openSite, siteProgram } from '../prove/site.ts';
 
 const frames = 9;
@@ -24,7 +25,6 @@ const sizes = [
 /** Ticks of a second in /proc. */
 const ticks = 100;
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
 const wordsOf = (raw: string): string => raw.replace(/\u001b\[[0-9;?]*[A-Za-z]|\u001b[=>]/g, '').trim();
 

@@ -10,6 +10,7 @@ import { join, resolve } from 'node:path';
 import { sql } from 'kysely';
 import { openDatabase } from '../../../db/open.ts';
 import { createVault, loadMasterKey } from '../../../server/domain/secrets/vault.ts';
+import { median } from '../bench/median.ts';
 
 const program = resolve(import.meta.dirname, '../../../dist/gateway');
 if (!existsSync(program)) throw new Error('dist/gateway is missing: npm run build');
@@ -29,7 +30,6 @@ const stats: Metric[] = [];
 const note = (goal: string, unit: Metric['unit'], max: number, found: number | null): void => {
   stats.push({ goal, unit, max, found });
 };
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
 const dir = mkdtempSync(join(tmpdir(), 'gateway-measure-'));
 const env = { PATH: `${dir}:/usr/bin:/bin`, HOME: dir, LANG: 'C.UTF-8', GATEWAY_DATA_DIR: join(dir, 'data') };

@@ -1,5 +1,6 @@
 /** Counts what one request of a scenario allocates, in a process that never collects garbage: `heap.ts ROOT SCENARIO`. Prints one line of JSON. */
 import { heapStats } from 'bun:jsc';
+import { median } from '../bench/median.ts';
 import { openScenario, type ScenarioName } from './scenarios.ts';
 
 export interface HeapStats {
@@ -26,9 +27,8 @@ const now = () => {
   const { objectTypeCounts, heapCapacity } = heapStats();
   return { objects: sum(objectTypeCounts), bytes: heapCapacity };
 };
-const medianOf = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 const jitterOf = (values: readonly number[]): number =>
-  (Math.max(...values) - Math.min(...values)) / 2 / medianOf(values);
+  (Math.max(...values) - Math.min(...values)) / 2 / median(values);
 
 export async function measure(root: string, name: ScenarioName): Promise<HeapStats> {
   const scenario = await openScenario(root, name);
@@ -45,8 +45,8 @@ export async function measure(root: string, name: ScenarioName): Promise<HeapSta
   }
   await scenario.close();
   return {
-    objects: Math.round(medianOf(objects)),
-    bytes: Math.round(medianOf(bytes)),
+    objects: Math.round(median(objects)),
+    bytes: Math.round(median(bytes)),
     objectsJitter: jitterOf(objects),
     bytesJitter: jitterOf(bytes),
     iterations,
