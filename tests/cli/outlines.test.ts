@@ -285,6 +285,18 @@ async function otherForms(name: string, example: readonly string[]) {
   expect(piped.join('').includes('\u001b'), `${name} has no colour in a pipe`).toBe(false);
 
   const json = await form('--json');
+  // Of these the recording has what the pipe lacks, and so nothing where they do less.
+  const forms = { 'at a terminal': atTerminal, 'as JSON': json };
+  for (const [how, lines] of Object.entries(forms)) {
+    expect(exit(lines), `${name} ends the same ${how}`).toBe(exit(piped));
+    const unasked = asks(piped).filter((line) => !lines.includes(line));
+    // As JSON amounts need no currency.
+    expect(
+      how === 'as JSON' ? unasked.filter((line) => line !== '  asks status.get') : unasked,
+      `${name} ${how}`,
+    ).toEqual([]);
+    if (printed(piped).length > 0) expect(printed(lines), `${name} ${how}`).not.toEqual([]);
+  }
   const yaml = await form('-o', 'yaml');
   expect([asks(yaml), exit(yaml)], `${name} asks the same for YAML`).toEqual([asks(json), exit(json)]);
   const jsonText = printed(json).join('\n');
