@@ -1,5 +1,6 @@
 /** Sixteen colours, and none of them says anything that the words do not. */
 import { styleText } from 'node:util';
+import { stateIn } from './parts/chinese-lists.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -18,14 +19,17 @@ const paint = (style: 'bold' | 'red' | 'green' | 'yellow', text: string): string
 export const heading = (text: string): string => paint('bold', text);
 export const failure = (text: string): string => paint('red', text);
 
-/** A word of a state has its shape before it. */
-const good = /^(?:\S )?(ok|enabled|✓|created|updated|正常|已启用)$/;
-const bad = /^(?:\S )?(fail|failed|disabled|auto-disabled|失败|已禁用|自动禁用|\d+ VIOLATIONS)$/;
+/** A word of a state has its shape before it. @param states patterns, matched in both languages. */
+const stateOf = (...states: readonly string[]): RegExp =>
+  new RegExp(`^(?:\\S )?(?:${states.flatMap((state) => [state, stateIn(state, 'zh')]).join('|')})$`);
+const good = stateOf('ok', 'enabled', '✓', 'created', 'updated');
+const bad = stateOf('fail', 'failed', 'disabled', 'auto-disabled', '\\d+ VIOLATIONS');
+const warning = stateOf('warn');
 
 /** A cell, spaces around its word left alone. */
 export function colorCell(cell: string): string {
   const word = cell.trim();
   if (good.test(word)) return paint('green', cell);
   if (bad.test(word)) return paint('red', cell);
-  return /^(?:\S )?(?:warn|注意)$/.test(word) ? paint('yellow', cell) : cell;
+  return warning.test(word) ? paint('yellow', cell) : cell;
 }

@@ -1,6 +1,5 @@
 /** The same work on several things: all are tried, one line each, a failure at the end when any failed. */
 import { AppError, formatError } from '../../server/contract/errors.ts';
-import { textIn } from '../../server/contract/language.ts';
 import type { Client } from '../client.ts';
 import type { CommandRun, FlagValues } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -13,23 +12,6 @@ interface Thing {
 interface BulkResult extends Thing {
   readonly result: string;
 }
-
-/** What was done, as a person reads it; JSON keeps the word of the command. */
-const done: readonly { readonly zh: string; readonly en: string }[] = [
-  { zh: '已删除', en: 'deleted' },
-  { zh: '已更新', en: 'updated' },
-  { zh: '已启用', en: 'enabled' },
-  { zh: '已禁用', en: 'disabled' },
-  { zh: '已暂停', en: 'paused' },
-  { zh: '已恢复', en: 'resumed' },
-  { zh: '已撤销', en: 'revoked' },
-  { zh: '已重置', en: 'reset' },
-  { zh: '未改动', en: 'unchanged' },
-];
-const resultWord = (word: string, { language }: Context): string => {
-  const known = done.find(({ en }) => en === word);
-  return known === undefined ? word : textIn(known, language);
-};
 
 /** @param dryRun nothing is done, only said. @throws the failure itself when there was but one thing, AppError check_failed when some of several failed. */
 export async function eachOf<Item extends Thing>(
@@ -56,7 +38,7 @@ export async function eachOf<Item extends Thing>(
     [
       { name: 'id', value: (row) => String(row.id), right: true },
       { name: 'name', value: (row) => row.name },
-      { name: 'result', value: (row) => resultWord(row.result, context) },
+      { name: 'result', value: (row) => row.result },
     ],
     (row) => String(row.id),
   );

@@ -147,8 +147,14 @@ const states: Readonly<Record<string, string>> = {
   queued: '排队中',
   submitted: '已提交',
   not_start: '未开始',
+  deleted: '已删除',
+  updated: '已更新',
+  paused: '已暂停',
+  resumed: '已恢复',
+  reset: '已重置',
+  unchanged: '未改动',
 };
 
-/** @param cell a state as programs read it. */
+/** @param cell a state, or what a command did, as programs read it. */
 export const stateIn = (cell: string, language: Language): string =>
   language === 'zh' ? (states[cell.toLowerCase()] ?? cell) : cell;

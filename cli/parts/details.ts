@@ -4,17 +4,13 @@ import type { Language } from '../../server/contract/enum.ts';
 import { textIn } from '../../server/contract/language.ts';
 import { safeLine } from '../../server/contract/safe-text.ts';
 import { isoTime } from '../output.ts';
+import { stateIn } from './chinese-lists.ts';
 import { chineseName } from './chinese-names.ts';
 import type { Money } from './money.ts';
 import { unlimited } from './numbers.ts';
 
-const chineseStates: Readonly<Record<string, string>> = {
-  enabled: '已启用',
-  disabled: '已禁用',
-  'auto-disabled': '自动禁用',
-  expired: '已过期',
-  exhausted: '已耗尽',
-  closed: '已注销',
+/** What is no state. */
+const chineseWords: Readonly<Record<string, string>> = {
   root: '超级管理员',
   admin: '管理员',
   user: '普通用户',
@@ -41,7 +37,7 @@ interface Reader {
 
 /** @returns '' = nothing worth a line. */
 export function reading(name: string, value: unknown, { language, money, grouped }: Reader): string {
-  const word = (text: string): string => textIn({ zh: chineseStates[text] ?? text, en: text }, language);
+  const word = (text: string): string => textIn({ zh: chineseWords[text] ?? stateIn(text, 'zh'), en: text }, language);
   if (value === null || value === undefined || value === '') return '';
   if (typeof value === 'boolean') return word(value ? 'yes' : 'no');
   if (typeof value === 'object') return JSON.stringify(value);

@@ -42,7 +42,7 @@ export function markOf(state: string, unicode: boolean): string {
 /** What columns of states are called. */
 const isStateColumn = /^(?:status|state|result)$/;
 
-/** Cells of a column of a table for people. Words that are no states stand under the others; where none is one, all stay as they are. */
+/** Cells of a column of a table for people. Words that are no states stand under the others; where none is one, nothing stands before them. */
 export function withMarks(
   cells: readonly string[],
   column: string,
@@ -51,7 +51,6 @@ export function withMarks(
 ): readonly string[] {
   if (!isStateColumn.test(column)) return cells;
   const marks = cells.map((cell) => markOf(cell, unicode));
-  return marks.every((mark) => mark === '')
-    ? cells
-    : cells.map((cell, at) => `${marks[at] || ' '} ${stateIn(cell, language)}`.trimEnd());
+  const words = cells.map((cell) => stateIn(cell, language));
+  return marks.every((mark) => mark === '') ? words : words.map((word, at) => `${marks[at] || ' '} ${word}`.trimEnd());
 }

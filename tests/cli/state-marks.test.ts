@@ -79,4 +79,5 @@ test('results that are no states stay at the edge of their column', () => {
   expect(withMarks(['deleted', 'deleted'], 'result', true)).toEqual(['deleted', 'deleted']);
   expect(withMarks(['enabled', 'deleted', ''], 'result', true)).toEqual(['● enabled', '  deleted', '']);
   expect(withMarks(['enabled'], 'name', true)).toEqual(['enabled']);
+  expect(withMarks(['deleted', 'deleted'], 'result', true, 'zh')).toEqual(['已删除', '已删除']);
 });
