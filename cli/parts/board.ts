@@ -15,7 +15,7 @@ import { markOf } from './state-marks.ts';
 import {
   duration,
   failureLine,
-  minuteOf,
+  minuteTexts,
   stateWord,
   type Top,
   type TopChannel,
@@ -161,16 +161,14 @@ const ends = (left: string, right: string, columns: number): string => {
 /** Requests, errors, latency and spend: the last minute in figures, three hours as a curve. */
 function figures({ data, room, context: { say }, money }: Painter): BoardLine[] {
   const { recent, history } = data;
-  const { requests, success, p95 } = minuteOf(recent.total, recent.seconds);
-  const failed = success === null ? '–' : `${Math.round((100 - success) * 10) / 10}%`;
-  const spend = money.of(Math.round((recent.total.charge * 60) / recent.seconds), 'short');
+  const { requests, failed, p95, spend } = minuteTexts(recent, money);
   const quarter = Math.floor(room.columns / 4);
   const refused = recent.refused === 0 ? '' : say(`，拒绝 ${recent.refused}`, `, ${recent.refused} refused`);
   // A latency is short, and what was refused needs the room.
   const parts: readonly (readonly [width: number, string, string, readonly number[]])[] = [
     [quarter - 1, say('请求', 'Requests'), `${requests}/min`, history.requests],
     [quarter + 4, say('错误', 'Errors'), `${failed}${refused}`, history.errors],
-    [quarter - 4, say('延迟 P95', 'P95'), duration(p95), history.p95],
+    [quarter - 4, say('延迟 P95', 'P95'), p95, history.p95],
     [quarter, say('费用', 'Spend'), `${spend}/min`, history.charge],
   ];
   return [

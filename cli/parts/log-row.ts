@@ -1,10 +1,10 @@
 /** A row of the log in the words of the terminal: when, how it ended, how long it took. The same in the board and in the tail. */
 import type { Log } from '../../server/contract/entities.ts';
 import { LogType } from '../../server/contract/enum.ts';
-import { attemptsMember, statusOf } from '../../server/contract/log-status.ts';
+import { statusOf } from '../../server/contract/log-status.ts';
 import type { Context } from '../context.ts';
 
-/** Of the day, in the zone of the terminal. */
+/** The time of day, in the zone of the terminal. */
 export function clock(ms: number): string {
   const at = new Date(ms);
   return [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':');
@@ -18,7 +18,8 @@ export function dayOf(ms: number): string {
 
 /** In one short word; `statusOf` decides, as it does for the console. */
 export function resultOf(row: Pick<Log, 'type' | 'end_reason' | 'other'>, say: Context['say']): string {
-  switch (statusOf(row)) {
+  const status = statusOf(row);
+  switch (status) {
     case 'refused':
       return say('拒绝', 'refused');
     case 'failed':
@@ -31,7 +32,7 @@ export function resultOf(row: Pick<Log, 'type' | 'end_reason' | 'other'>, say: C
       return eventOf(row.type, say);
     default:
       if (row.end_reason === 'quota_cut' || row.end_reason === 'word_cut') return say('中断', 'cut off');
-      return row.other.includes(attemptsMember) ? say('重试', 'retried') : say('成功', 'ok');
+      return status === 'retried' ? say('重试', 'retried') : say('成功', 'ok');
   }
 }
 

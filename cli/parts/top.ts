@@ -166,6 +166,17 @@ export async function topNow(context: Context): Promise<{ readonly top: Top; rea
   return { top, recent };
 }
 
+/** The site's last minute as people read it, scaled to one where fewer seconds are known. */
+export function minuteTexts({ total, seconds }: Pick<Recent, 'total' | 'seconds'>, money: Money) {
+  const { requests, success, p95 } = minuteOf(total, seconds);
+  return {
+    requests: String(requests),
+    failed: success === null ? '–' : `${Math.round((100 - success) * 10) / 10}%`,
+    p95: duration(p95),
+    spend: money.of(Math.round((total.charge * 60) / seconds), 'short'),
+  };
+}
+
 /** Whose figures these are, and the site's last minute. */
 export function topHead(
   {
@@ -177,14 +188,12 @@ export function topHead(
   { say }: Pick<Context, 'say'>,
   money: Money,
 ): string[] {
-  const { requests, success, p95 } = minuteOf(recent.total, recent.seconds);
-  const failed = success === null ? '–' : `${Math.round((100 - success) * 10) / 10}%`;
-  const spend = money.of(Math.round((recent.total.charge * 60) / recent.seconds), 'short');
+  const { requests, failed, p95, spend } = minuteTexts(recent, money);
   return [
     `${safeLine(site)}  ${safeLine(place)}  ${clock(at)}`,
     say(
-      `最近一分钟：请求 ${requests}，失败 ${failed}，拒绝 ${recent.refused}，P95 ${duration(p95)}，费用 ${spend}`,
-      `last minute: ${requests} requests, ${failed} failed, ${recent.refused} refused, P95 ${duration(p95)}, ${spend} spent`,
+      `最近一分钟：请求 ${requests}，失败 ${failed}，拒绝 ${recent.refused}，P95 ${p95}，费用 ${spend}`,
+      `last minute: ${requests} requests, ${failed} failed, ${recent.refused} refused, P95 ${p95}, ${spend} spent`,
     ),
     '',
   ];

@@ -32,12 +32,12 @@ const showChanges = (context: Context, changes: readonly Change[]) =>
     (row) => `${row.key}.${row.name}`,
   );
 
+/** The columns that both histories begin with. */
+const versionColumns = { version: 'id', time: 'created_time', by: 'actor', reason: 'reason' } as const;
+
 const versions = listOf('ratio.history', {
   columns: () => ({
-    version: 'id',
-    time: 'created_time',
-    by: 'actor',
-    reason: 'reason',
+    ...versionColumns,
     changes: ({ count, changes }) =>
       [
         ...changes.map(({ key, name, before, after }) => `${name || key} ${before ?? '-'} -> ${after ?? '-'}`),
@@ -54,10 +54,7 @@ const priceText = ({ input, output, per_call: call }: Prices): string =>
 
 const ofModel = listOf('ratio.model_history', {
   columns: () => ({
-    version: 'id',
-    time: 'created_time',
-    by: 'actor',
-    reason: 'reason',
+    ...versionColumns,
     before: ({ before }) => priceText(before),
     after: ({ after }) => priceText(after),
   }),
