@@ -16,7 +16,8 @@ import { TestDrawer } from './test-drawer.tsx';
 
 export interface ChannelDialogsProps {
   readonly actions: ChannelActions;
-  readonly all: readonly Channel[] | undefined;
+  /** The channel that the address names; undefined = it names none. */
+  readonly edited: Channel | undefined;
   readonly types: readonly ChannelType[];
   readonly traffic: ReadonlyMap<number, ChannelTraffic>;
   readonly testing: Channel | null;
@@ -27,19 +28,10 @@ export interface ChannelDialogsProps {
   readonly onRemove: (channel: Channel | null) => void;
 }
 
-/** The channel whose address is open: 0 = none. @returns what it is, and whether there is no such channel. */
-export function useEdited(all: readonly Channel[] | undefined) {
-  const [path] = useLocation();
-  const id = Number(/^\/channel\/edit\/(\d+)$/.exec(path)?.[1] ?? 0);
-  const edited = id === 0 ? undefined : all?.find((one) => one.id === id);
-  return { id, edited, isMissing: id !== 0 && all !== undefined && edited === undefined };
-}
-
-export function ChannelDialogs({ actions, all, types, traffic, ...open }: ChannelDialogsProps) {
+export function ChannelDialogs({ actions, edited, types, traffic, ...open }: ChannelDialogsProps) {
   const { t } = useTranslation();
   const [path, navigate] = useLocation();
   const { testing, onTest, tag, onTag, removing, onRemove } = open;
-  const { edited } = useEdited(all);
   const deleteText = useDeleteText(removing === null ? [] : [removing.id], t('channels.deleteText'));
   const back = () => navigate(`/channel${location.search}`);
   return (

@@ -11,7 +11,7 @@ import { useSelection } from '../../components/table/selection.ts';
 import { call } from '../../lib/api.ts';
 import { useChannelActions } from './actions.ts';
 import { ChannelBulk } from './channel-bulk.tsx';
-import { ChannelDialogs, useEdited } from './channel-dialog.tsx';
+import { ChannelDialogs } from './channel-dialog.tsx';
 import { ChannelFilters } from './channel-filters.tsx';
 import { ChannelTable } from './channel-table.tsx';
 import { PageMenu } from './page-menu.tsx';
@@ -23,7 +23,7 @@ export function ChannelsPage() {
   const { t } = useTranslation();
   const actions = useChannelActions();
   const state = useChannels();
-  const [, navigate] = useLocation();
+  const [path, navigate] = useLocation();
   const [removing, setRemoving] = useState<Channel | null>(null);
   const [testing, setTesting] = useState<Channel | null>(null);
   const [tag, setTag] = useState<TagRow | null>(null);
@@ -40,11 +40,12 @@ export function ChannelsPage() {
     ...(slow === 0 ? [] : [t('channels.countSlow', { count: slow })]),
   ].join(' · ');
   const blank = !state.filtered && state.all?.length === 0;
-  const opened = useEdited(state.all);
-  if (opened.isMissing)
+  const editing = Number(/^\/channel\/edit\/(\d+)$/.exec(path)?.[1] ?? 0);
+  const edited = state.all?.find(({ id }) => id === editing);
+  if (editing > 0 && state.all !== undefined && edited === undefined)
     return (
       <Missing
-        title={`${t('logs.channel')} #${opened.id}`}
+        title={`${t('logs.channel')} #${editing}`}
         text={t('channels.lost')}
         href="/channel"
         all={t('channels.everyOne')}
@@ -73,8 +74,7 @@ export function ChannelsPage() {
         <>
           <ChannelBulk channels={channels} selection={selection} actions={actions} />
           <ChannelDialogs
-            {...{ actions, testing, tag, removing }}
-            all={state.all}
+            {...{ actions, edited, testing, tag, removing }}
             types={state.types}
             traffic={state.traffic}
             onTest={setTesting}

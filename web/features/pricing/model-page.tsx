@@ -15,9 +15,9 @@ import {
   successText,
   useChannelTraffic,
 } from '../../components/channel-traffic.ts';
-import { Empty } from '../../components/empty.tsx';
 import { FailureNote } from '../../components/failure.tsx';
 import { Icon } from '../../components/icon.tsx';
+import { Missing } from '../../components/missing.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { TrafficBars } from '../../components/traffic-bars.tsx';
 import { Waiting } from '../../components/waiting.tsx';
@@ -241,22 +241,14 @@ export function ModelPage({ model, models }: ModelPageProps) {
       {t('pricing.all')}
     </Link>
   );
+  if (view === undefined && models.failure === null && !models.pending)
+    return <Missing title={model} text={t('pricing.unknown')} href="/pricing" all={t('pricing.all')} />;
   if (view === undefined)
     return (
       <>
         <PageHead title={model}>{models.failure === null ? null : back}</PageHead>
         <div className="border-t border-line px-5 py-8 text-ink-2">
-          {models.failure !== null ? (
-            <FailureNote failure={models.failure} />
-          ) : models.pending ? (
-            <Waiting />
-          ) : (
-            <Empty text={t('pricing.unknown')}>
-              <Link href="/pricing" className="button button-primary">
-                {t('pricing.all')}
-              </Link>
-            </Empty>
-          )}
+          {models.failure === null ? <Waiting /> : <FailureNote failure={models.failure} />}
         </div>
       </>
     );

@@ -8,7 +8,7 @@ import { Icon } from '../../components/icon.tsx';
 import { SelectField } from '../../components/select.tsx';
 import { WordToggles } from '../../components/word-toggles.tsx';
 import { blankRule, rulesIn, type TypedRule, textOfRules } from './model-rules.ts';
-import { JsonSwitch, JsonText } from './stored-json.tsx';
+import { JsonSwitch, JsonText, useKeyedRows } from './stored-json.tsx';
 
 export interface ModelRulesFieldProps {
   readonly option: string;
@@ -19,27 +19,6 @@ export interface ModelRulesFieldProps {
   /** JSON. */
   readonly value: string;
   readonly onChange: (value: string) => void;
-}
-
-interface KeyedRule extends TypedRule {
-  readonly key: number;
-}
-
-/** Rules with keys of their own: the pattern of one may be changed. */
-function useRules(value: string, onChange: (value: string) => void) {
-  const next = useRef(0);
-  const keyed = (rule: TypedRule): KeyedRule => ({ ...rule, key: next.current++ });
-  const read = () => rulesIn(value)?.map(keyed) ?? null;
-  const [state, setState] = useState(() => ({ text: value, rules: read() }));
-  // Something else has changed it: stored, discarded, put back.
-  const current = state.text === value ? state : { text: value, rules: read() };
-  if (current !== state) setState(current);
-  const change = (rules: readonly KeyedRule[]) => {
-    const text = textOfRules(rules);
-    setState({ text, rules: [...rules] });
-    onChange(text);
-  };
-  return { rules: current.rules, change, keyed };
 }
 
 interface RuleProps {
@@ -139,7 +118,7 @@ function Rule({ rule, onChange, onRemove }: RuleProps) {
 
 export function ModelRulesField({ option, label, help, error, locked, value, onChange }: ModelRulesFieldProps) {
   const { t } = useTranslation();
-  const { rules, change, keyed } = useRules(value, onChange);
+  const { rows: rules, change, keyed } = useKeyedRows<TypedRule>(value, rulesIn, textOfRules, onChange);
   const [asText, setAsText] = useState(false);
   const place = useRef<HTMLDivElement>(null);
   const text = asText || rules === null;

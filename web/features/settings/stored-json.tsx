@@ -4,9 +4,8 @@ import { useTranslation } from 'react-i18next';
 import type { FieldIds } from '../../components/form.tsx';
 import { type MapRow, type MapShape, rowsIn, textOf } from './option-map.ts';
 
-export interface KeyedRow extends MapRow {
-  readonly key: number;
-}
+type Keyed<Row> = Row & { readonly key: number };
+export type KeyedRow = Keyed<MapRow>;
 
 export const rowIssues = {
   name: 'settings.map.noName',
@@ -14,22 +13,39 @@ export const rowIssues = {
   number: 'settings.map.noNumber',
 } as const;
 
-/** Rows with keys of their own: a name may be changed, and a number be half typed. */
-export function useRows(value: string, shape: MapShape, onChange: (value: string) => void) {
+/**
+ * Rows with keys of their own: a name may be changed, and a number be half typed.
+ * @param rowsIn null = the text is not one of rows.
+ */
+export function useKeyedRows<Row extends object>(
+  value: string,
+  rowsIn: (text: string) => readonly Row[] | null,
+  textOf: (rows: readonly Row[]) => string,
+  onChange: (value: string) => void,
+) {
   const next = useRef(0);
-  const keyed = (row: MapRow): KeyedRow => ({ ...row, key: next.current++ });
-  const read = () => rowsIn(value, shape)?.map(keyed) ?? null;
+  const keyed = (row: Row): Keyed<Row> => ({ ...row, key: next.current++ });
+  const read = () => rowsIn(value)?.map(keyed) ?? null;
   const [state, setState] = useState(() => ({ text: value, rows: read() }));
   // Something else has changed it: stored, discarded, put back.
   const current = state.text === value ? state : { text: value, rows: read() };
   if (current !== state) setState(current);
-  const change = (rows: readonly KeyedRow[]) => {
-    const text = textOf(rows, shape);
+  const change = (rows: readonly Keyed<Row>[]) => {
+    const text = textOf(rows);
     setState({ text, rows: [...rows] });
     onChange(text);
   };
   return { rows: current.rows, change, keyed };
 }
+
+/** The rows of a map. */
+export const useRows = (value: string, shape: MapShape, onChange: (value: string) => void) =>
+  useKeyedRows<MapRow>(
+    value,
+    (text) => rowsIn(text, shape),
+    (rows) => textOf(rows, shape),
+    onChange,
+  );
 
 export interface JsonTextProps {
   readonly ids: FieldIds;
