@@ -5,7 +5,6 @@ import { textIn } from '../../../server/contract/language.ts';
 import { CallExample } from '../../components/call-example.tsx';
 import { Frame } from '../../components/frame.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { answering, useLevels } from '../../components/model-level.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
@@ -14,10 +13,9 @@ import { grouped } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useRead } from '../../lib/read.ts';
 import { isRoot, useUser } from '../../lib/session.ts';
-import { smallModel } from '../../lib/small-model.ts';
 import { docsFor, useStatus } from '../../lib/status.ts';
 import { BaseUrl } from './base-url.tsx';
-import { usePrices } from './prices.ts';
+import { useExampleModel, usePrices } from './prices.ts';
 
 /** What there is, in figures. */
 function Figures() {
@@ -99,8 +97,7 @@ function NextPages() {
 function OwnAbout() {
   const { t } = useTranslation();
   const status = useStatus().data;
-  const models = usePrices().data?.data ?? [];
-  const levels = useLevels().data;
+  const model = useExampleModel();
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
       <p className="text-[15px] leading-6 text-pretty text-ink-2">
@@ -112,17 +109,7 @@ function OwnAbout() {
           {t('site.call')}
         </h2>
         <BaseUrl address={status?.server_address || siteAddress()} />
-        <CallExample
-          title={t('site.example')}
-          model={
-            smallModel(
-              answering(
-                models.map(({ model_name: name }) => name),
-                levels ?? {},
-              ),
-            ) || 'gpt-4o-mini'
-          }
-        />
+        <CallExample title={t('site.example')} model={model} />
       </section>
       <NextPages />
     </div>

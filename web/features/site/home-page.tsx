@@ -11,7 +11,7 @@ import { CallExample } from '../../components/call-example.tsx';
 import { Checklist } from '../../components/checklist.tsx';
 import { Frame } from '../../components/frame.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { answering, type Level, levelRank, ModelLevel, useLevels } from '../../components/model-level.tsx';
+import { type Level, levelRank, ModelLevel, useLevels } from '../../components/model-level.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Scrolls } from '../../components/scrolls.tsx';
 import { Waiting } from '../../components/waiting.tsx';
@@ -24,10 +24,9 @@ import { currentLanguage } from '../../lib/i18n.ts';
 import { useMoneyDetails } from '../../lib/money.ts';
 import { useHeld, useRead } from '../../lib/read.ts';
 import { isAdmin, isRoot, useUser } from '../../lib/session.ts';
-import { smallModel } from '../../lib/small-model.ts';
 import { useStatus } from '../../lib/status.ts';
 import { BaseUrl } from './base-url.tsx';
-import { usePrices } from './prices.ts';
+import { useExampleModel, usePrices } from './prices.ts';
 
 const endpoints = [
   ['OpenAI', '/v1/chat/completions'],
@@ -265,13 +264,11 @@ function OwnHome() {
   const user = useUser();
   const status = useStatus().data;
   const prices = usePrices();
-  const levels = useLevels();
-  const held = useHeld([prices, levels].some(({ isPending }) => isPending));
+  const model = useExampleModel();
+  const held = useHeld([prices, useLevels()].some(({ isPending }) => isPending));
   if (held) return <Waiting />;
   const address = status?.server_address || siteAddress();
   const mayRegister = status?.register_enabled === true && status.self_use_mode_enabled !== true;
-  const names = prices.data?.data.map(({ model_name: name }) => name) ?? [];
-  const model = smallModel(answering(names, levels.data ?? {})) || 'gpt-4o-mini';
   return (
     <div className="@container mx-auto max-w-7xl py-4 @4xl:py-8">
       {/* What it is and how it is called in one sight. */}
