@@ -91,17 +91,17 @@ export function AuditPage() {
       id: 'changes',
       header: t('audit.changes'),
       key: true,
-      cell: ({ action, target, detail, changes: [first, ...more], changes_left: left }) =>
-        first === undefined ? (
-          <span className={`${wide} text-ink-3`} title={detailText(detail)}>
-            {detailText(detail)}
+      cell: (row) => {
+        const [first, ...others] = row.changes;
+        const more = others.length + row.changes_left;
+        const text = first === undefined ? detailText(row.detail) : changeText(t, first, row);
+        return (
+          <span className={first === undefined ? `${wide} text-ink-3` : wide} title={text}>
+            {text}
+            {more === 0 ? null : <span className="text-ink-3">{` +${more}`}</span>}
           </span>
-        ) : (
-          <span className={wide} title={changeText(t, first, { action, target })}>
-            {changeText(t, first, { action, target })}
-            {more.length + left === 0 ? null : <span className="text-ink-3">{` +${more.length + left}`}</span>}
-          </span>
-        ),
+        );
+      },
     },
     {
       id: 'from',

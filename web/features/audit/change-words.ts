@@ -73,10 +73,13 @@ const readable = (name: string, text: string): string =>
       ? grouped(Number(text))
       : text.replace(/,(?=\S)/g, ', ');
 
+/** The detail is JSON of plain values. */
+export const detailFields = (detail: string): readonly (readonly [name: string, value: unknown])[] =>
+  Object.entries(JSON.parse(detail || '{}') as Record<string, unknown>);
+
 /** What a call was made with, where nothing is kept of what it changed. */
 export function detailText(detail: string): string {
-  const fields = Object.entries(JSON.parse(detail || '{}') as Record<string, unknown>);
-  return fields
+  return detailFields(detail)
     .filter(([name, value]) => !unsaid.has(name) && value !== '***' && value !== null && value !== false)
     .map(([name, value]) => [name, String(value)] as const)
     .filter(([, text]) => !['', '0', '{}', '[]'].includes(text))

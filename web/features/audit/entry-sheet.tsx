@@ -7,7 +7,7 @@ import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { dateTime } from '../../lib/format.ts';
 import { ChangeList } from './change-list.tsx';
-import { targetText } from './change-words.ts';
+import { detailFields, targetText } from './change-words.ts';
 
 export interface EntrySheetProps {
   readonly entry: AuditView;
@@ -23,10 +23,6 @@ function Line({ name, children }: { readonly name: string; readonly children: Re
     </>
   );
 }
-
-/** The detail is JSON of plain values. */
-const detailOf = (text: string): readonly (readonly [name: string, value: string])[] =>
-  Object.entries(JSON.parse(text || '{}') as Record<string, unknown>).map(([name, value]) => [name, String(value)]);
 
 export function EntrySheet({ entry, onClose, onUndone }: EntrySheetProps) {
   const { t } = useTranslation();
@@ -61,9 +57,9 @@ export function EntrySheet({ entry, onClose, onUndone }: EntrySheetProps) {
         <>
           <h3 className="mt-5 mb-2 font-medium">{t('audit.fields')}</h3>
           <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1 font-mono text-[12px]">
-            {detailOf(entry.detail).map(([name, value]) => (
+            {detailFields(entry.detail).map(([name, value]) => (
               <Line key={name} name={name}>
-                <span className="break-all">{value}</span>
+                <span className="break-all">{String(value)}</span>
               </Line>
             ))}
           </dl>
