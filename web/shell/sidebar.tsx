@@ -17,15 +17,15 @@ interface ItemProps {
   readonly label: string;
   readonly collapsed: boolean;
   readonly onGo: () => void;
-  /** A page that the menu does not have belongs to it. */
-  readonly holds?: boolean;
+  /** The page in sight belongs to it; absent = its address says so. */
+  readonly current?: boolean;
   readonly count?: number | undefined;
   readonly countLabel?: string;
 }
 
-function Item({ to, icon, label, collapsed, onGo, holds = false, count, countLabel }: ItemProps) {
+function Item({ to, icon, label, collapsed, onGo, current: given, count, countLabel }: ItemProps) {
   const [path] = useLocation();
-  const current = holds || path === to || (to !== '/' && path.startsWith(`${to}/`));
+  const current = given ?? (path === to || (to !== '/' && path.startsWith(`${to}/`)));
   return (
     <Link
       href={to}
@@ -118,7 +118,7 @@ export function Sidebar({ user, status, collapsed, onFold, onGo, onLogout }: Sid
                   key={to}
                   {...{ to, icon, collapsed, onGo }}
                   label={t(label)}
-                  holds={to === here?.to}
+                  current={to === here?.to}
                   count={to === '/channel' ? trouble : undefined}
                   countLabel={t('nav.autoDisabled')}
                 />
