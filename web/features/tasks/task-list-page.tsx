@@ -76,16 +76,16 @@ export function TaskListPage<Row extends TaskRow>({
     refetchInterval: 10_000,
   });
   const total = list.data?.total;
-  const isAsked = total === 0 && id === '' && channel === '' && !backwards;
-  // Where this time has none, another may: only then is it asked.
+  const noneInTime = total === 0 && id === '' && channel === '' && !backwards;
+  // Where this time has none, another may: only then all time is read.
   const ever = useOptionalRead({
     queryKey: ['tasks', title, admin, 'ever'],
     queryFn: async () => (await load(admin, { id: '', channel: 0, from: 0, to: 0 }, 0, 1)).total,
-    enabled: isAsked,
+    enabled: noneInTime,
   }).data;
-  const never = isAsked && ever === 0;
+  const never = noneInTime && ever === 0;
   // A page that has no bar in the end does not read what stands in it.
-  const hasBar = total !== undefined && !(isAsked && (ever ?? 0) === 0);
+  const hasBar = total !== undefined && !(noneInTime && (ever ?? 0) === 0);
   const selected = open === null ? null : detail(open);
   return (
     <ListPage
