@@ -27,10 +27,11 @@ test('a rule reads as one sentence, names who is told, and shows what it would h
   expect(page.field(percent).value).toBe('20');
   expect(page.text()).toContain('的尝试失败（至少 ');
   expect(page.text()).toContain('mail、slack');
-  expect(page.text()).not.toContain('52.0% of 200 attempts');
+  expect(page.text()).toContain('(#24): 2.0% of 200 attempts');
+  expect(page.text()).not.toContain('(#24): 3.0% of 200 attempts');
   expect(page.text()).toContain(i18next.t('alertRules.quietNow'));
   await page.press(i18next.t('alertRules.all', { count: 5 }));
-  expect(page.text()).toContain('52.0% of 200 attempts');
+  expect(page.text()).toContain('(#24): 52.0% of 200 attempts');
 });
 
 test('a value that is typed is tried at once, and stored only when it is saved', async () => {

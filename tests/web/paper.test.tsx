@@ -113,9 +113,10 @@ test('amounts of a site that shows quota stand in full, with their thousands apa
 });
 
 test.each([
-  ['a'.repeat(200), 96],
-  ['某'.repeat(200), 48],
-])('a name that is longer than a line is cut at the foot of a sheet: %s', async (name, letters) => {
+  ['Latin', 'a', 96],
+  ['Chinese', '某', 48],
+])('a name that is longer than a line in %s is cut at the foot of a sheet', async (_script, letter, letters) => {
+  const name = letter.repeat(200);
   const page = await onPaper({ invoice: { ...invoice, seller: { ...invoice.seller, name } } });
   const [, foot = ''] = /@bottom-left \{ content: "(.*?)"; font-size/.exec(page.replaceAll('&quot;', '"')) ?? [];
   expect(foot).toMatch(/^INV-2026-000012 .*\\2026 $/);
