@@ -7,13 +7,13 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { median } from '../../../cli/bench/stats.ts';
 import { prepareRun } from '../../../cli/parts/agent-run.ts';
 import { agents } from '../../../server/contract/agents.ts';
 import { createDouble } from '../../../tests/doubles/serve.ts';
 import { doubles } from '../../../tests/doubles/table.ts';
 import { pageOf, planTask, type Task } from '../../../tests/doubles/task.ts';
 import { gatewayIn } from '../../run-gateway.ts';
-import { median } from '../bench/median.ts';
 import { asking, homeEnvironment, programsIn, runFor } from './programs.ts';
 
 const after = (name: string): string | undefined => {

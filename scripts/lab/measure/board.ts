@@ -7,8 +7,8 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { freePort, start, waitForResponse } from '../../../cli/bench/process.ts';
+import { median } from '../../../cli/bench/stats.ts';
 import { isReached, printReport } from '../bench/goal.ts';
-import { median } from '../bench/median.ts';
 import { maxGoal, openSite, siteProgram } from '../prove/site.ts';
 
 const frames = 9;

@@ -8,9 +8,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { sql } from 'kysely';
+import { median } from '../../../cli/bench/stats.ts';
 import { openDatabase } from '../../../db/open.ts';
 import { createVault, loadMasterKey } from '../../../server/domain/secrets/vault.ts';
-import { median } from '../bench/median.ts';
 
 const program = resolve(import.meta.dirname, '../../../dist/gateway');
 if (!existsSync(program)) throw new Error('dist/gateway is missing: npm run build');

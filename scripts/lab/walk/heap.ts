@@ -1,6 +1,6 @@
 /** Counts what one request of a scenario allocates, in a process that never collects garbage: `heap.ts ROOT SCENARIO`. Prints one line of JSON. */
 import { heapStats } from 'bun:jsc';
-import { median } from '../bench/median.ts';
+import { median } from '../../../cli/bench/stats.ts';
 import { openScenario, type ScenarioName } from './scenarios.ts';
 
 export interface HeapStats {
