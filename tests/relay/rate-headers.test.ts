@@ -179,4 +179,7 @@ test('of two limits of a kind that have as much left, the first one is shown', (
   const use = (limit: number, remaining: number): RateUse => ({ kind: 'requests', limit, remaining, resetMs: 1000 });
   expect(tightest([use(5, 3), use(9, 3)])).toEqual([use(5, 3)]);
   expect(tightest([use(5, 3), use(9, 2)])).toEqual([use(9, 2)]);
+  expect(tightest([use(9, 4), use(5, 3), use(7, 3)])).toEqual([use(5, 3)]);
+  const tokens: RateUse = { ...use(9, 1), kind: 'tokens' };
+  expect(tightest([tokens, use(5, 3), { ...tokens, limit: 8 }])).toEqual([use(5, 3), tokens]);
 });
