@@ -3,6 +3,7 @@
 import { useId, useState } from 'react';
 import { type NumberOptions, parseNumber } from '../../server/contract/amount.ts';
 import { textIn } from '../../server/contract/language.ts';
+import { raisedBy } from '../../server/contract/pricing/decimal.ts';
 import { currentLanguage } from '../lib/i18n.ts';
 
 export interface InlineNumberProps {
@@ -20,7 +21,7 @@ export interface InlineNumberProps {
 export function changedBy(value: number, typed: string): string {
   const [, sign, percent] = /^([+−-])\s*(\d+(?:\.\d+)?)\s*%$/.exec(typed.trim()) ?? [];
   if (percent === undefined) return typed;
-  return String(Number((value * (1 + (sign === '+' ? 1 : -1) * (Number(percent) / 100))).toPrecision(12)));
+  return String(raisedBy(value, sign === '+' ? Number(percent) : -Number(percent)));
 }
 
 export function InlineNumber({ label, value, bounds, written = String, relative = false, onSave }: InlineNumberProps) {

@@ -1,6 +1,7 @@
 /** Price maps: models, groups and their ratios. */
 import { AppError } from '../../../server/contract/errors.ts';
 import type { OptionKey } from '../../../server/contract/options.ts';
+import { raisedBy } from '../../../server/contract/pricing/decimal.ts';
 import { defaultPriceText } from '../../../server/contract/pricing/defaults.ts';
 import { type PriceChange, pricesDiffer } from '../../../server/contract/pricing/diff.ts';
 import { priceOptionKeys } from '../../../server/contract/pricing/tables.ts';
@@ -67,15 +68,12 @@ export const get: CommandRun = async (context, _flags, name) => {
   context.output.object({ name, ...found }, detailLines(found), name);
 };
 
-/** Digits that a ratio which was computed keeps, as the console's. */
-const ratioDigits = 8;
-
 /** @returns what `+20%` or `-10%` makes of what holds now. @throws AppError usage, not_found */
 function changedBy(percent: string, now: unknown, name: string): number {
   const by = Number(percent.slice(0, -1));
   if (!Number.isFinite(by) || by < -100) throw new AppError('usage', { detail: `${name}=${percent}` });
   if (typeof now !== 'number') throw new AppError('not_found', { what: name });
-  return Number((now * (1 + by / 100)).toPrecision(ratioDigits));
+  return raisedBy(now, by);
 }
 
 /** `MAP NAME=RATIO...`; an empty ratio removes the name, one in percent with its sign changes what is stored. */

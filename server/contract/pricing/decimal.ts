@@ -49,3 +49,7 @@ export const roundDivide = (value: bigint, by: bigint): bigint => (value + by / 
 
 /** Product of two ratios, six decimals, rounded half up. */
 export const timesScaled = (one: number, other: number): bigint => roundDivide(toScaled(one) * toScaled(other), scale);
+
+/** A price or a ratio raised by so many percent, lowered where these are negative. 12 digits drop the noise of binary fractions. */
+export const raisedBy = (value: number, percent: number): number =>
+  Number((value * (1 + percent / 100)).toPrecision(12));

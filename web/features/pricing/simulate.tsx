@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { parseNumber } from '../../../server/contract/amount.ts';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
+import { raisedBy } from '../../../server/contract/pricing/decimal.ts';
 import { valueIn } from '../../components/amount.ts';
 import { NumberField } from '../../components/amount-fields.tsx';
 import { CheckedForm } from '../../components/checked-form.tsx';
@@ -25,10 +26,9 @@ const daySeconds = 86_400;
 const priceBounds = { currency: 'usd', max: 1_000_000_000, maxDecimals: 8 } as const;
 export const percentBounds = { min: -100, max: 10_000 } as const;
 
-const digits = 12;
 /** Every price by so many percent. */
 export function byPercent(models: readonly AdminModel[], percent: number): Prices {
-  const times = (value: number) => Number((value * (1 + percent / 100)).toPrecision(digits));
+  const times = (value: number) => raisedBy(value, percent);
   return Object.fromEntries(
     models.flatMap(({ model, input, output, per_call: call }): [string, Prices[string]][] =>
       call !== null
@@ -72,8 +72,7 @@ export function PriceSimulation({ models, onApply, onClose }: SimulateProps) {
     setPercent(next);
     const change = valueIn(parseNumber(next, percentBounds), Number.NaN);
     if (one === undefined || Number.isNaN(change)) return;
-    const raised = (price: number | null | undefined): string =>
-      price == null ? '' : String(Number((price * (1 + change / 100)).toPrecision(digits)));
+    const raised = (price: number | null | undefined): string => (price == null ? '' : String(raisedBy(price, change)));
     setInput(raised(one.input ?? one.per_call));
     setOutput(raised(one.output));
   };
