@@ -1,8 +1,9 @@
 /** Spend, requests, errors and time to first token: the figure, how it changed, and how it went. */
 
-import { lazy, Suspense, useCallback, useMemo } from 'react';
+import { Suspense, useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ChartLine } from '../../components/chart.tsx';
+import { LazyChart } from '../../components/lazy-chart.tsx';
 import { grouped, percentText, secondsText } from '../../lib/format.ts';
 import { useMoney } from '../../lib/money.ts';
 import {
@@ -18,8 +19,6 @@ import {
   type Traffic,
   valuesOf,
 } from '../../lib/traffic.ts';
-
-const Chart = lazy(async () => ({ default: (await import('../../components/chart.tsx')).Chart }));
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 /** Two digits at least: 0.97, 12. */
@@ -93,7 +92,7 @@ function MetricCard(props: CardProps) {
       <dd className={`mt-1 ${starts === undefined ? 'border-b border-line' : ''}`} style={{ height: chartHeight }}>
         {starts === undefined ? null : (
           <Suspense>
-            <Chart {...{ starts, step, lines, label, onHover, onPick }} kind="line" height={chartHeight} />
+            <LazyChart {...{ starts, step, lines, label, onHover, onPick }} kind="line" height={chartHeight} />
           </Suspense>
         )}
       </dd>

@@ -1,8 +1,9 @@
 /** Who or what the traffic is of: stacked over time, and row by row. Every mark leads to its part of the log. */
 
-import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
+import { Suspense, useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
+import { LazyChart } from '../../components/lazy-chart.tsx';
 import { Scrolls } from '../../components/scrolls.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { grouped, percentText, timeText } from '../../lib/format.ts';
@@ -30,7 +31,6 @@ import {
 import { Breakdown } from './breakdown.tsx';
 import { colorOf, SeriesTable } from './series-table.tsx';
 
-const Chart = lazy(async () => ({ default: (await import('../../components/chart.tsx')).Chart }));
 /** The button below the table shows more. */
 const maxRows = 10;
 const chartHeight = 240;
@@ -142,7 +142,7 @@ export function TopUsage(props: TopUsageProps) {
         ) : (
           <div className="px-4 py-3">
             <Suspense fallback={<div style={{ height: chartHeight }} />}>
-              <Chart
+              <LazyChart
                 {...{ starts, lines, format, ticks, formatTime, onHover }}
                 step={barSeconds}
                 onPick={pick}

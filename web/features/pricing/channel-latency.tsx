@@ -1,9 +1,10 @@
 /** How long the channels of a model took to begin their answers, over the last seven days: one line for each of the busiest. */
-import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
+import { Suspense, useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
 import { Card } from '../../components/card.tsx';
 import type { ChartLine } from '../../components/chart.tsx';
+import { LazyChart } from '../../components/lazy-chart.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { call } from '../../lib/api.ts';
 import { timeText } from '../../lib/format.ts';
@@ -21,8 +22,6 @@ import {
   ticksOf,
   valuesOf,
 } from '../../lib/traffic.ts';
-
-const Chart = lazy(async () => ({ default: (await import('../../components/chart.tsx')).Chart }));
 
 const chartHeight = 180;
 /** More lines than these are not told apart. */
@@ -86,7 +85,7 @@ export function ChannelLatency({ model }: { readonly model: string }) {
       }
     >
       <Suspense fallback={<div style={{ height: chartHeight }} />}>
-        <Chart
+        <LazyChart
           {...{ starts, step, lines, label, ticks, formatTime }}
           kind="line"
           height={chartHeight}
