@@ -23,19 +23,23 @@ const notOurs = new Set([
 const names = /\b(?:GATEWAY|OTEL|DATABASE|REDIS)_[A-Z][A-Z0-9_]+\b/g;
 const listed = new Set(environment.flatMap(({ name }) => [name, `${name}_FILE`]));
 
-test('`gateway help environment` lists every variable that the program reads', () => {
+test('`gateway help environment` lists the variables that the program reads, and no other', () => {
   const files = ['cli', 'server', 'db'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((file) => /\.tsx?$/.test(file) && !file.startsWith('bench/'))
+      .filter((file) => /\.tsx?$/.test(file) && !/^bench\/|help\/topics\.ts$/.test(file))
       .map((file) => join(root, folder, file)),
   );
   const read = files.flatMap((file) => [
-    ...readFileSync(file, 'utf8').matchAll(/(?:\benv(?:ironment)?\.|')((?:GATEWAY|OTEL|DATABASE|REDIS)_[A-Z0-9_]+)\b/g),
+    ...readFileSync(file, 'utf8').matchAll(
+      /(?:\benv(?:ironment)?\.|['\s])((?:GATEWAY|OTEL|DATABASE|REDIS)_[A-Z0-9_]+)\b/g,
+    ),
   ]);
   const known = new Set(read.map(([, name = '']) => name).filter((name) => !notOurs.has(name)));
   expect(known.size).toBeGreaterThan(40);
   const otel = (name: string): boolean => listed.has(name.replace('OTLP_ENDPOINT', 'OTLP_TRACES_ENDPOINT'));
   expect([...known].filter((name) => !listed.has(name) && !otel(name))).toEqual([]);
+  const ofOurs = environment.filter(({ name }) => name.match(names)?.[0] === name);
+  expect(ofOurs.map(({ name }) => name).filter((name) => !known.has(name) && !known.has(`${name}_FILE`))).toEqual([]);
 });
 
 test.each(['en', 'zh'] as const)(
