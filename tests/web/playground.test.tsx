@@ -137,11 +137,13 @@ test('two answers are laid over each other: marked is what one says alone, and e
   expect([shared('a b', 'a b'), shared('', ''), shared('one', 'two'), shared('a b', 'a c')]).toEqual([1, 1, 0, 0.5]);
 });
 
-test('answers without a word in common do not hold the page', async () => {
+test('answers with next to no word in common do not hold the page: they are compared by lines', async () => {
   const { piecesOf } = await import('../../web/features/playground/difference.tsx');
-  const words = (name: string) => Array.from({ length: 20_000 }, (_, at) => `${name}${at}`).join(' ');
-  const [first, second] = [words('left'), words('right')];
-  expect(piecesOf(first, second)).toEqual([
+  const words = (name: string) => Array.from({ length: 5000 }, (_, at) => `${name}${at}`).join(' ');
+  // The one word would be found, in many seconds.
+  const [first, second] = ['left', 'right'].map((name) => `${words(name)} common ${words(name)}`) as [string, string];
+  expect(piecesOf(`the same line\n${first}`, `the same line\n${second}`)).toEqual([
+    { text: 'the same line\n', in: 'both' },
     { text: first, in: 'first' },
     { text: second, in: 'second' },
   ]);
